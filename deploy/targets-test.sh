@@ -60,6 +60,13 @@ fn main() {
 }
 END
 
+cat >"$root/library.rs" <<'END'
+#[unsafe(no_mangle)]
+pub extern "C" fn half(number: f64) -> f64 {
+    number / 2.0
+}
+END
+
 # runs PROGRAM COMMAND...: it says what it should.
 runs() {
     "$@" >"$root/output" 2>/dev/null
@@ -76,6 +83,8 @@ for target in "${!platforms[@]}"; do
     # Without the symbols that profiles strip; on macOS the signature is that of what is left.
     rustc --edition 2024 -O -C strip=symbols --target "$target" "${linked[@]}" -C link-arg="$root/half.o" -o "$program" "$root/small.rs"
     check_imports "$program"
+    # Some crates are compiled as libraries of the system, too, though nothing loads them.
+    [[ $target == *-linux-* ]] || rustc --edition 2024 --crate-type cdylib --target "$target" "${linked[@]}" -o "$root/library" "$root/library.rs"
     case $target in
         "$(uname -m)"-*-linux-*) runs "$program" ;;
         *-linux-*) ! emulator=$(command -v "qemu-${target%%-*}-static") || runs "$emulator" "$program" ;;

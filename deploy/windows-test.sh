@@ -20,6 +20,7 @@ on_windows() { timeout 120 "$wine" card-payments.exe "$@"; }
 
 # Starts a server in the data directory, and waits until it is ready.
 start() {
+    rm -f banner
     "$wine" card-payments.exe serve --json --listen 127.0.0.1:0 --data-dir "$data" >banner 2>log &
     server=$!
     for _ in {1..600}; do
@@ -48,7 +49,7 @@ pay() {
 start
 charge=$(pay | jq -er .response.token)
 printf '%%PDF-1.4\n' >evidence.pdf
-file=$(call files -F 'file=@evidence.pdf;type=application/pdf' | jq -er .response.token)
+file=$(call files -F purpose=dispute_evidence -F 'file=@evidence.pdf;type=application/pdf' | jq -er .response.token)
 curl --silent --fail "$(call "files/$file" | jq -er .response.presigned_url)" | cmp - evidence.pdf
 echo 'a payment and a file'
 

@@ -63,7 +63,7 @@ pub struct Parts {
     /// The source of ids, keys and codes.
     pub random: Arc<RandomSource>,
     pub acquirer: Arc<dyn Acquirer>,
-    /// How long the acquirer may take to answer.
+    /// The time that the acquirer may take to answer.
     pub acquirer_answer: Duration,
     /// Test or live.
     pub environment: Environment,
@@ -82,11 +82,11 @@ pub struct Parts {
     pub provider: Option<IdentityProvider>,
     /// Whether the operator's key opens the dashboard beside a provider.
     pub break_glass: bool,
-    /// How long events and webhooks are kept.
+    /// The time for which events and webhooks are kept.
     pub retention: TimeSpan,
     /// How long after a customer's deletion its personal data is erased, if at all.
     pub erase_after: Option<TimeSpan>,
-    /// How long one request may move a clock.
+    /// The time for which one request may move a clock.
     pub clock_move_timeout: Duration,
     /// The recording of its requests, in test.
     pub recorder: Option<Arc<Recorder>>,
@@ -96,7 +96,6 @@ pub struct Parts {
 pub struct App {
     /// The services' context.
     pub ctx: Ctx,
-    /// All its routes.
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<ApiKeyPair>,
@@ -216,7 +215,6 @@ impl App {
         Ok(Self { router: api::router(site.clone(), pages), ctx, keys, phase, site, _lock: lock })
     }
 
-    /// Whether there is a dashboard.
     pub fn has_dashboard(&self) -> bool {
         self.site.has_dashboard
     }

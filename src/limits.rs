@@ -18,39 +18,39 @@ pub const CONNECTIONS_PER_PERMIT: usize = 8;
 pub const TASKS_PER_PERMIT: usize = 6;
 /// The connections of the operator's own listener, for monitoring.
 pub const ADMIN_CONNECTIONS: usize = 32;
-/// How long a request waits for a permit before it is refused.
+/// The time for which a request waits for a permit before it is refused.
 pub const ADMISSION_TIMEOUT: Duration = Duration::from_secs(1);
-/// How many requests may wait per permit: a burst of one client is not overload; in a longer queue most would wait in
+/// The number of requests that may wait per permit: a burst of one client is not overload; in a longer queue most would wait in
 /// vain.
 pub const QUEUE_A_PLACE: usize = 4;
-/// How long a request may wait for its own body before it releases its permit: others wait for the permit.
+/// The time for which a request may wait for its own body before it releases its permit: others wait for the permit.
 pub const BODY_STALL_TIMEOUT: Duration = Duration::from_millis(20);
-/// How long a large body may take once it has its permit.
+/// The time that a large body may take once it has its permit.
 pub const LARGE_BODY_TIME: Duration = Duration::from_secs(10);
 /// One permit for a large body per this many permits of requests.
 pub const PLACES_A_LARGE_BODY: usize = 8;
 /// The largest response that needs no permit; larger ones take from `ANSWERS_BYTES_MAX` until their last byte is sent.
 pub const SMALL_ANSWER_BYTES: usize = 64 * 1024;
-/// How many bytes of large responses a process holds until clients have read them.
+/// The number of bytes of large responses that a process holds until clients have read them.
 pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The memory reserved per record of a list until the list is built: twice a charge without metadata.
 pub const RECORD_BYTES: usize = 2 * 1024;
-/// How long a request waits for the permit of long work: the hash of a password, or a snapshot. It holds no request permit meanwhile.
+/// The time for which a request waits for the permit of long work: the hash of a password, or a snapshot. It holds no request permit meanwhile.
 pub const LONG_WORK_PATIENCE: Duration = Duration::from_secs(25);
-/// How long a long list waits for its permit to be built. It holds no request permit meanwhile.
+/// The time for which a long list waits for its permit to be built. It holds no request permit meanwhile.
 pub const LONG_ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// Processors per long list being built: the others stay free for everything else.
 pub const PROCESSORS_A_LONG_ANSWER: usize = 2;
-/// How many keys' accounts are remembered, so that permits are shared fairly before a key is looked up.
+/// The number of keys' accounts that are remembered, so that permits are shared fairly before a key is looked up.
 pub const LANES_MAX: u64 = 50_000;
-/// How long the account of an unused key is remembered.
+/// The time for which the account of an unused key is remembered.
 pub const LANE_IDLE: Duration = Duration::from_mins(10);
 
 /// A full bucket holds the requests of this many seconds.
 pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
-/// How many buckets are remembered.
+/// The number of buckets that are remembered.
 pub const RATE_BUCKETS_MAX: u64 = 50_000;
-/// How long an unused bucket is remembered: long enough to be full again, as a new one is.
+/// The time for which an unused bucket is remembered: long enough to be full again, as a new one is.
 pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// The least characters of a live server's dashboard key (`docs/decisions.md`, 327).
@@ -59,30 +59,30 @@ pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
 pub const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 /// How much the command may print: room for some fifty keys.
 pub const KEY_COMMAND_OUTPUT_MAX: usize = 4096;
-/// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
+/// The time for which a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
 pub const DASHBOARD_SESSION: TimeSpan = TimeSpan::seconds(12 * 3600);
-/// How long a person's session lasts without a request (`docs/decisions.md`, 386).
+/// The time for which a person's session lasts without a request (`docs/decisions.md`, 386).
 pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
-/// How long a person may take at the provider to sign in.
+/// The time that a person may take at the provider to sign in.
 pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
-/// How long a request for approval waits for another person (`docs/decisions.md`, 390).
+/// The time for which a request for approval waits for another person (`docs/decisions.md`, 390).
 pub const APPROVAL_OPEN: TimeSpan = TimeSpan::days(7);
-/// How many requests for approval a page lists.
+/// The number of requests for approval that a page lists.
 pub const APPROVALS_LISTED: u64 = 50;
-/// How many sign-ins an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full
+/// The number of sign-ins that an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full
 /// again before it is forgotten.
 pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");
 /// See [`SIGN_INS_AT_ONCE`].
 pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
-/// How many days before today the dashboard's plot of the balance begins.
+/// The number of days before today on which the dashboard's plot of the balance begins.
 pub const BALANCE_PLOT_DAYS: i32 = 90;
-/// How many days the dashboard's pictures of charges show, today included.
+/// The number of days that the dashboard's pictures of charges show, today included.
 pub const CHARGES_PLOT_DAYS: i32 = 30;
 /// How many of an account's latest charges the pictures read.
 pub const CHARGES_PLOTTED_MAX: u64 = 20_000;
-/// How many days before now the disputes that the dashboard counts were received.
+/// The age in days up to which the dashboard counts a dispute.
 pub const DISPUTES_PLOT_DAYS: i64 = 90;
-/// How many accounts the dashboard offers to choose from.
+/// The number of accounts that the dashboard offers to choose from.
 pub const ACCOUNTS_OFFERED: u64 = 50;
 
 /// The longest text (`docs/decisions.md`, 10).
@@ -112,9 +112,9 @@ pub const PER_PAGE_DEFAULT: u64 = 25;
 /// The largest page size (specification, Limits).
 pub const PER_PAGE_MAX: i64 = 500;
 
-/// How long an authorised charge can be captured (specification, Limits, "Authorised charge lifetime").
+/// The time for which an authorised charge can be captured (specification, Limits, "Authorised charge lifetime").
 pub const AUTHORISATION_LIFETIME: TimeSpan = TimeSpan::days(7);
-/// How long a cardholder may take to verify a payment (`docs/decisions.md`, 144).
+/// The time that a cardholder may take to verify a payment (`docs/decisions.md`, 144).
 pub const SESSION_LIFETIME: TimeSpan = TimeSpan::seconds(30 * 60);
 /// The longest form of the challenge page.
 pub const CHALLENGE_BODY_BYTES_MAX: usize = 1024;
@@ -132,9 +132,9 @@ pub const PLAN_INTERVALS_MAX: i64 = 10_000;
 pub const RENEWAL_RETRIES: [TimeSpan; 3] = [TimeSpan::days(1), TimeSpan::days(3), TimeSpan::days(6)];
 /// The shortest interval with retries: in a shorter one there is no time for them.
 pub const RENEWAL_RETRIED_FROM: TimeSpan = TimeSpan::days(7);
-/// How many subscriptions of a deleted plan one transaction deletes.
+/// The number of subscriptions of a deleted plan that one transaction deletes.
 pub const DELETED_SUBSCRIPTIONS: u64 = 100;
-/// How many entries of their ledgers it deletes.
+/// The number of entries of their ledgers that it deletes.
 pub const DELETED_ENTRIES: u64 = 1000;
 /// The fee of a chargeback, in AUD cents (`docs/decisions.md`, 209).
 pub const CHARGEBACK_FEE_CENTS: i64 = 2500;
@@ -151,13 +151,13 @@ pub const UPLOAD_TEXT_BYTES_KEPT: usize = 16 * 1024;
 /// How much of an upload may be buffered outside of the parts' content: the bytes before the first part, and all part
 /// headers. More than two pieces as a connection delivers them.
 pub const UPLOAD_AHEAD_BYTES_MAX: u64 = 192 * 1024;
-/// How long an upload may arrive without a byte (`docs/decisions.md`, 25).
+/// The time for which an upload may arrive without a byte (`docs/decisions.md`, 25).
 pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
-/// How long a link to a file is valid, by the account's clock.
+/// The time for which a link to a file is valid, by the account's clock.
 pub const LINK_LIFETIME: TimeSpan = TimeSpan::seconds(3600);
 /// The age, by the wall clock, at which a blob without a file is the rest of an interrupted upload.
 pub const STRAY_BLOB_AFTER: TimeSpan = TimeSpan::seconds(3600);
-/// How many such blobs one statement checks.
+/// The number of such blobs that one statement checks.
 pub const STRAY_BLOBS_AT_ONCE: usize = 500;
 /// A value of `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
@@ -169,7 +169,7 @@ pub const POS_MAXIMUM_CHARGE_CENTS: i64 = 100_000;
 pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
 /// The longest business registration number that is not an ABN.
 pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
-/// How many passwords a process hashes at once, each of another partner: a hash takes 19 MiB (`docs/decisions.md`, 233).
+/// The number of passwords that a process hashes at once, each of another partner: a hash takes 19 MiB (`docs/decisions.md`, 233).
 pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
 /// The largest fixed fee, in AUD cents: ten thousand dollars.
 pub const FEE_CENTS_MAX: i64 = 1_000_000;
@@ -187,37 +187,37 @@ pub const BANK_ACCOUNT_DIGITS_MAX: usize = 12;
 pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
 /// When the bank returns a transfer, by the account's clock.
 pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
-/// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
+/// The time for which the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
-/// How many entries of the audit trail one unit of work seals.
+/// The number of entries of the audit trail that one unit of work seals.
 pub const AUDIT_SEALED_AT_ONCE: u64 = 100;
-/// How many entries a verification of the audit trail has in memory.
+/// The number of entries that a verification of the audit trail has in memory.
 pub const AUDIT_READ_AT_ONCE: u64 = 500;
 /// How often the counted uses of keys are written (`docs/decisions.md`, 346).
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
-/// How many keys' uses per day are counted between two writes.
+/// The number of keys' uses per day that are counted between two writes.
 pub const KEYS_COUNTED_MAX: usize = 4096;
-/// How many addresses of a key's uses per day a server distinguishes (`docs/decisions.md`, 346).
+/// The number of addresses of a key's uses per day that a server distinguishes (`docs/decisions.md`, 346).
 pub const KEY_ADDRESSES_MAX: usize = 20;
-/// How many rows of uses one unit of work writes.
+/// The number of rows of uses that one unit of work writes.
 pub const KEY_USES_BATCH: usize = 16;
 /// The largest threshold of a rule that notices card testing (`docs/decisions.md`, 387).
 pub const CARD_TESTING_THRESHOLD_MAX: i64 = 50;
-/// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
+/// The time for which a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
-/// How many looked-up API keys are cached.
+/// The number of looked-up API keys that are cached.
 pub const KEY_CACHE_ENTRIES: u64 = 10_000;
 /// The time after its last payment for which a process keeps an account; what it keeps is compared in each payment.
 pub const ACCOUNT_CACHE_IDLE: Duration = Duration::from_mins(1);
 
-/// How long the acquirer may take to answer (`docs/decisions.md`, 133).
+/// The time that the acquirer may take to answer (`docs/decisions.md`, 133).
 pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
-/// How many connections a served simulator accepts.
+/// The number of connections that a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
 
-/// How many lines or movements one unit of a reconciliation handles.
+/// The number of lines or movements that one unit of a reconciliation handles.
 pub const RECONCILIATION_BATCH: usize = 1000;
-/// How many faults of a file are kept; a file with more is of another kind.
+/// The number of faults of a file that are kept; a file with more is of another kind.
 pub const STATEMENT_FAULTS_MAX: usize = 1000;
 /// How far from midnight a movement may belong to either day: the acquirer moves money before the server records it.
 pub const MIDNIGHT_TOLERANCE: TimeSpan = TimeSpan::seconds(300);
@@ -233,15 +233,15 @@ pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
 /// The longest Idempotency-Key (`docs/decisions.md`, 63).
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
-/// How long its response is kept, by the wall clock (`docs/decisions.md`, 65).
+/// The time for which its response is kept, by the wall clock (`docs/decisions.md`, 65).
 pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
 /// How often a server notes the time in the database.
 pub const CLOCK_NOTED: Duration = Duration::from_mins(1);
 
-/// How long one request moves a clock.
+/// The time for which one request moves a clock.
 pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
-/// How long a remote acquirer may take to answer while a clock is moved (`docs/decisions.md`, 307).
+/// The time that a remote acquirer may take to answer while a clock is moved (`docs/decisions.md`, 307).
 pub const CLOCK_ANSWER: Duration = Duration::from_secs(5);
 /// The lease of a move on its clock, by the wall clock, unless the move renews it (`docs/decisions.md`, 298).
 pub const CLOCK_LEASE: TimeSpan = TimeSpan::seconds(5);
@@ -255,18 +255,18 @@ pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
 /// How often a move asks an acquirer that does not answer about a refund, within about a second, before the clock
 /// passes it (`docs/decisions.md`, 297).
 pub const CLOCK_REFUND_TRIES: u32 = 5;
-/// How many items of `ran` a move returns.
+/// The number of items of `ran` that a move returns.
 pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
-/// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
+/// The time that a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 
 /// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
 /// for credits.
 pub const DEBIT_SLOT: i32 = 32;
-/// How many due items are read at a time.
+/// The number of due items that are read at a time.
 pub const DUE_BATCH: u64 = 100;
-/// How many due items of a kind a process works on at once.
+/// The number of due items of a kind that a process works on at once.
 pub const DUE_IN_FLIGHT_MAX: usize = 100;
 /// How soon the worker polls for more while some of them are slow.
 pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
@@ -287,18 +287,18 @@ pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
 /// The lease of a webhook, by the wall clock (`docs/decisions.md`, 253): longer than it waits for its permit and the
 /// response.
 pub const WEBHOOK_LEASE: TimeSpan = TimeSpan::seconds(60);
-/// How many deliveries to one endpoint a process makes at once (`docs/decisions.md`, 254).
+/// The number of deliveries to one endpoint that a process makes at once (`docs/decisions.md`, 254).
 pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
-/// How many webhooks to one endpoint wait in memory; the rest waits in the table.
+/// The number of webhooks to one endpoint that wait in memory; the rest waits in the table.
 pub const WEBHOOKS_WAITING_MAX: usize = 256;
-/// How many deliveries a process makes at once, to all endpoints.
+/// The number of deliveries that a process makes at once, to all endpoints.
 pub const DELIVERIES_MAX: usize = 512;
 /// How many of these may go to endpoints that did not accept their last delivery, or got none yet: each may take as
 /// long as the time-out, and the rest is reserved for endpoints known to answer.
 pub const DELIVERIES_UNPROVEN_MAX: usize = 384;
-/// How many committed events wait for the webhook dispatcher; polling finds the webhooks of further ones.
+/// The number of committed events that wait for the webhook dispatcher; polling finds the webhooks of further ones.
 pub const ANNOUNCEMENTS_WAITING_MAX: usize = 4096;
-/// How long the result of an idle endpoint's last delivery is remembered (`docs/decisions.md`, 260): the endpoint may
+/// The time for which the result of an idle endpoint's last delivery is remembered (`docs/decisions.md`, 260): the endpoint may
 /// have been deleted, which the webhook dispatcher does not learn. A forgotten endpoint gets several webhooks at once
 /// again, until the first one fails.
 pub const ENDPOINT_REMEMBERED: Duration = Duration::from_hours(1);
@@ -312,12 +312,12 @@ pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, one transaction deletes (`docs/decisions.md`, 259).
 pub const PURGE_BATCH: u64 = 1000;
 
-/// How many events of an account one transaction numbers: payments wait for SQLite's one writer.
+/// The number of events of an account that one transaction numbers: payments wait for SQLite's one writer.
 pub const EVENTS_NUMBERED_AT_ONCE: u64 = 250;
 
 /// How many of an account's requests its log keeps (`docs/decisions.md`, 280).
 pub const REQUESTS_LOGGED: usize = 1000;
-/// How many logged requests wait in memory to be written; further ones are dropped (`docs/decisions.md`, 282).
+/// The number of logged requests that wait in memory to be written; further ones are dropped (`docs/decisions.md`, 282).
 pub const REQUESTS_WAITING_MAX: usize = 4096;
 /// How many of them one transaction writes.
 pub const REQUESTS_WRITTEN_AT_ONCE: usize = 256;
@@ -329,18 +329,18 @@ pub const WAIT_SECONDS_MAX: i64 = 30;
 pub const WAIT_COUNT_MAX: i64 = 1000;
 /// How long at least until a waiting request checks by itself, should messages between copies get lost; half more at most.
 pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
-/// How long a copy announces its commits after another one has announced a wait: longer than any wait.
+/// The time for which a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
-/// How many waiting requests check at the same time.
+/// The number of waiting requests that check at the same time.
 pub const WAIT_TURNS: usize = 16;
-/// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
+/// The number of characters of a parameter's text that the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).
 pub const LOGGED_BYTES_MAX: usize = 4096;
-/// How many names of hidden parameters it shows.
+/// The number of names of hidden parameters that it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
 
-/// How many unknown parameters a refusal names (`docs/decisions.md`, 466).
+/// The number of unknown parameters that a refusal names (`docs/decisions.md`, 466).
 pub const UNKNOWN_PARAMETERS_MAX: usize = 50;
 
 /// The most restricted keys of an account (`docs/decisions.md`, 382).
@@ -350,7 +350,7 @@ pub const KEY_NETWORKS_MAX: u64 = 20;
 
 /// The most inboxes of an account (`docs/decisions.md`, 375).
 pub const INBOXES_MAX: u64 = 10;
-/// How many deliveries an inbox keeps: as many as a request may wait for.
+/// The number of deliveries that an inbox keeps: as many as a request may wait for.
 pub const INBOX_DELIVERIES_KEPT: u64 = WAIT_COUNT_MAX.unsigned_abs();
 /// The longest body that an inbox takes from outside; webhooks are shorter.
 pub const INBOX_BODY_BYTES_MAX: usize = 64 * 1024;
@@ -366,7 +366,7 @@ pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 /// Wall clock after which no request that began before an account's deletion is in flight (`docs/decisions.md`, 275):
 /// its time-out, a payment that begins at its last moment (a start, an answer, a reversal), and a margin.
 pub const ACCOUNT_QUIET_AFTER: TimeSpan = TimeSpan::seconds(120);
-/// How many rows of a deleted account one transaction deletes (`docs/decisions.md`, 275).
+/// The number of rows of a deleted account that one transaction deletes (`docs/decisions.md`, 275).
 pub const WIPE_BATCH: u64 = 1000;
 
 /// The most snapshots of an account (`docs/decisions.md`, 287).
@@ -375,23 +375,23 @@ pub const SNAPSHOTS_MAX: u64 = 10;
 pub const SNAPSHOT_ROWS_MAX: u64 = 50_000;
 /// The most bytes of these rows: memory holds them, more than once.
 pub const SNAPSHOT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// How many bytes of rows are sealed together.
+/// The number of bytes of rows that are sealed together.
 pub const SNAPSHOT_PAGE_BYTES: usize = 64 * 1024;
-/// How many sealed pages of a snapshot one commit writes or deletes: a few milliseconds of SQLite's writer.
+/// The number of sealed pages of a snapshot that one commit writes or deletes: a few milliseconds of SQLite's writer.
 pub const SNAPSHOT_PARTS_AT_ONCE: usize = 16;
-/// How many rows one statement restores: databases limit the values of a statement.
+/// The number of rows that one statement restores: databases limit the values of a statement.
 pub const SNAPSHOT_ROWS_AT_ONCE: usize = 100;
-/// How many snapshots a process creates or restores at once, each of another account.
+/// The number of snapshots that a process creates or restores at once, each of another account.
 pub const SNAPSHOTS_AT_ONCE: usize = 2;
-/// How long a snapshot is kept, by the wall clock (`docs/decisions.md`, 287).
+/// The time for which a snapshot is kept, by the wall clock (`docs/decisions.md`, 287).
 pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
 /// How often a server reloads the table of the vault's keys (`docs/decisions.md`, 114).
 pub const DATA_KEYS_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a server runs on if it cannot read the table of keys: half of [`DATA_KEY_KEPT`].
+/// The time for which a server runs on if it cannot read the table of keys: half of [`DATA_KEY_KEPT`].
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
-/// How long a retired data key is kept at least, by the wall clock (`docs/decisions.md`, 115): far longer than all
+/// The time for which a retired data key is kept at least, by the wall clock (`docs/decisions.md`, 115): far longer than all
 /// servers need to reload the table, and to commit what they sealed before.
 pub const DATA_KEY_KEPT: TimeSpan = TimeSpan::seconds(3600);
-/// How many rows one transaction re-encrypts.
+/// The number of rows that one transaction re-encrypts.
 pub const SEALED_BATCH: u64 = 100;

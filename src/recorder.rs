@@ -57,7 +57,6 @@ pub struct RecordedRequest<'a> {
     pub refused: Vec<&'static str>,
     /// HTTP status.
     pub status: u16,
-    /// Whether the answer is a replayed one.
     pub replayed: bool,
     /// The Location header.
     pub location: Option<&'a str>,

@@ -78,7 +78,6 @@ impl ApiResponse {
         Ok(Self { status, body: serde_json::to_vec(body)? })
     }
 
-    /// Builds the response of an error.
     pub fn refusal(error: &Error, request_id: &str) -> Result<Self, serde_json::Error> {
         Self::json(error.code().status(), &error.body(request_id))
     }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chance_is_told_why() {
+    fn a_text_that_is_no_probability_is_told_why() {
         for (text, why) in [
             ("", InvalidProbability::NoNumber),
             ("half", InvalidProbability::NoNumber),

@@ -62,7 +62,6 @@ table! {
         amount_refunded: i64,
         /// The same in AUD cents, as its refunds were settled.
         settlement_refunded: i64,
-        /// The number of its pending refunds.
         refunds_pending: i32,
         /// The authorisation that the charge captures.
         authorisation_id: Option<AuthorisationToken>,

@@ -15,7 +15,6 @@ table! {
         currency: Currency,
         /// `amount` in AUD cents, at the charge's rate.
         settlement_amount: i64,
-        /// The deadline of evidence.
         evidence_required_by: Timestamp,
         /// The same while evidence is required; null in every other status.
         expires_at: Option<Timestamp>,

@@ -90,7 +90,6 @@ pub mod approval {
             state: ApprovalState,
             /// The record that it is about; empty if it makes one.
             subject: String,
-            /// The parameters of the operation.
             parameters: JsonText,
             /// The person who asks: the provider, its name for the person, and the one for people.
             asker_issuer: String,

@@ -25,7 +25,6 @@ table! {
         /// The length of the trial, in `trial_interval_unit`; 0 is no trial.
         trial_interval: i32,
         trial_interval_unit: Option<IntervalUnit>,
-        /// Whether customers may unsubscribe.
         customer_may_cancel: bool,
         /// The number of subscriptions in the state of this name, as the next three.
         trial: i64,

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_percentage_is_refused() {
+    fn a_text_that_is_no_percentage_is_refused() {
         for text in [
             "", ".", "1.", ".5", "-1", "+1", "1,75", "1.75%", "1e1", "100.0001", "101", "1.00001", "1.2.3",
             " 1", "٣",

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_saturates_and_never_wraps() {
+    fn an_amount_that_is_too_large_saturates_and_never_wraps() {
         let dear = Rate::from_millionths(i64::MAX);
         assert_eq!(dear.settle_rounded_half_up(i64::MAX, Currency::Jpy), i64::MAX);
         assert_eq!(Rate::from_millionths(0).amount_max(Currency::Idr, 1), i64::MAX);

@@ -33,7 +33,6 @@ pub mod statement {
             digest: String,
             first_day: Day,
             last_day: Day,
-            /// The number of its lines.
             lines: i64,
             stage: Stage,
             /// The last line that is done in this stage.

@@ -24,7 +24,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_saturates() {
+    fn a_number_that_is_too_wide_saturates() {
         assert_eq!(quotient_rounded_half_up(i128::MAX, 1_000_000), i64::MAX);
         assert_eq!(quotient_rounded_half_up(i128::MIN, 1_000_000), i64::MIN);
     }

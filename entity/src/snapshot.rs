@@ -7,7 +7,6 @@ table! {
     "snapshots" [account_id: AccountToken, id: SnapshotToken] {
         /// The number of the schema's steps when it was made.
         schema_steps: i32,
-        /// The number of rows.
         row_count: i64,
         /// The size of the rows before encryption.
         bytes: i64,

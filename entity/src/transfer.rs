@@ -18,7 +18,6 @@ table! {
         total_debits: i64,
         /// The sum of the positive lines.
         total_credits: i64,
-        /// The number of its lines.
         line_items_count: i64,
         /// The text of the bank statement.
         reference: String,

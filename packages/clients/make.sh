@@ -20,11 +20,11 @@ quietly() {
     "$@" >"$packages/generator.log" 2>&1 || { cat "$packages/generator.log" >&2; exit 1; }
 }
 
-# The client of openapi-generator in a folder, with its options; without tests and pages of each class.
+# The client of openapi-generator in a folder, with its properties and options; without tests and pages of each class.
 openapi_generator() {
     JAVA_TOOL_OPTIONS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' PATH=$tools:$PATH quietly openapi-generator-cli generate -g "$1" -i "$document" -o "$2" \
         --global-property=apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false \
-        --additional-properties="hideGenerationTimestamp=true,$3"
+        --additional-properties="hideGenerationTimestamp=true,$3" "${@:4}"
 }
 
 # The events that the verifier of webhooks knows, as a source of this language.
@@ -69,7 +69,8 @@ go() {
 java() {
     local sources=$folder/src/main/java/cardpayments/client
     openapi_generator java "$packages/java.generated" \
-        library=native,openApiNullable=false,useJakartaEe=false,invokerPackage=cardpayments.client,apiPackage=cardpayments.client.api,modelPackage=cardpayments.client.model
+        library=native,openApiNullable=false,useJakartaEe=false,useSingleRequestParameter=true,invokerPackage=cardpayments.client,apiPackage=cardpayments.client.api,modelPackage=cardpayments.client.model \
+        --parameter-name-mappings wait=waitSeconds
     mkdir -p "${sources%/*}"
     mv "$packages/java.generated/src/main/java/cardpayments/client" "$sources"
     rm -r "$packages/java.generated"

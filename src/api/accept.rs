@@ -18,10 +18,11 @@ pub fn weight(headers: &HeaderMap, ranges: &[&str]) -> u16 {
     weights.max().unwrap_or(0)
 }
 
-/// Reads the weight of a range; one that is none counts as 0.
+/// Reads the weight of a range, of which three decimals count; one that is none, as one above 1, counts as 0.
 fn thousandths(weight: &str) -> u16 {
     let (whole, part) = weight.split_once('.').unwrap_or((weight, ""));
-    format!("{whole}{part:0<3}").parse().unwrap_or(0)
+    let digits = format!("{whole}{part:0<3.3}");
+    digits.parse().ok().filter(|weight| *weight <= 1000).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -40,6 +41,8 @@ mod tests {
             ("text/csv;q=0, */*", 0, 1000),
             ("*/*;q=0.8, application/json; q=0.75", 0, 800),
             ("text/csv;q=x", 0, 0),
+            ("text/csv;q=0.2500, application/json;q=0.9", 250, 900),
+            ("text/csv;q=9, application/json;q=1.001", 0, 0),
             ("text/*", 0, 0),
             ("", 0, 0),
         ] {

@@ -94,7 +94,6 @@ pub trait KeptAnswer {
     /// Returns how it wraps the record, by the client's address.
     fn kind(ip_address: &str) -> ResponseKind;
 
-    /// Wraps the record.
     fn new(record: Self::Record, ip_address: &str) -> Self;
 }
 

@@ -80,7 +80,6 @@ fn preflight(asked: &HeaderMap) -> Response {
     response
 }
 
-/// A JSONP request.
 struct JsonpParams {
     /// The name of the function to call.
     callback: String,

@@ -16,10 +16,11 @@ use crate::error::ErrorCode::{
     InvalidCaptureAmount, InvalidResource, NotFound, ThreeDSecureUnavailable, TokenAlreadyUsed,
     TransactionForbidden,
 };
+use crate::services::charges::ChargeRequestInfo;
+use crate::services::charges::create_view::ChargeMade;
 use crate::services::charges::params::{Capture, NewCharge, Verify};
 use crate::services::charges::view::Charge;
-use crate::services::three_d_secure::create::ChargeRequestInfo;
-use crate::services::three_d_secure::view::{ChargeMade, VerifiedCharge};
+use crate::services::three_d_secure::view::VerifiedCharge;
 use crate::services::{Account, charges, three_d_secure};
 
 /// Returns its operations under /1.
@@ -67,7 +68,7 @@ pub async fn create_charge(
                 challenge: challenge.word(),
                 base_url: &app.info.base_url,
             };
-            three_d_secure::create(&app.ctx, &caller, input.params(), info).await
+            charges::create(&app.ctx, &caller, input.params(), info).await
         })
     };
     request.answer(app, service).await

@@ -3,22 +3,28 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderMap;
+use ipnet::IpNet;
 
 use super::state::AppState;
 
-/// Returns the address of the client, `None` if it is unknown. X-Forwarded-For counts only from trusted proxies; where one of them has
-/// written what cannot be read, the proxy's own address would stand for everybody behind it.
+/// Returns the address of the client, `None` if it is unknown.
 pub fn client_address(request: &Request, app: &AppState) -> Option<IpAddr> {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // A request without a socket comes from this process.
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let is_trusted =
-        |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
-    let forwarded = request.headers().get_all("x-forwarded-for").iter();
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    client_behind(peer, request.headers(), &app.info.trusted_proxies)
+}
+
+/// Returns the client behind the peer of a connection, `None` if it is unknown. X-Forwarded-For counts only from trusted proxies; where
+/// one of them has written what cannot be read, the proxy's own address would stand for everybody behind it.
+pub fn client_behind(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
+    let is_trusted = |address: &IpAddr| trusted_proxies.iter().any(|network| network.contains(address));
+    let forwarded = headers.get_all("x-forwarded-for").iter();
     let hops: Vec<_> = forwarded.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).collect();
     // From the nearest hop outwards: the first one that is not a trusted proxy is the client. What is written before it may be the
     // client's own word.
-    let mut client = peer;
+    let mut client = peer.to_canonical();
     for hop in hops.into_iter().rev() {
         if !is_trusted(&client) {
             break;

@@ -26,7 +26,6 @@ impl Descriptions {
         self
     }
 
-    /// Returns the annotations as a document.
     pub fn document(&self) -> OpenApi {
         let described = self.0.iter().fold(OpenApiRouter::<()>::new(), |all, describe| {
             let (schemas, paths) = describe();

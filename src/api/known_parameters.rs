@@ -21,7 +21,6 @@ pub struct KnownParameters(BTreeMap<String, KnownParameter>);
 enum KnownParameter {
     /// A value, or an object whose entries clients name.
     Leaf,
-    /// An object.
     Object(KnownParameters),
     /// A list of objects.
     List(KnownParameters),
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operation_knows_is_no_fault() {
+    fn a_parameter_that_an_operation_knows_is_no_fault() {
         let sent = json!({
             "page": 1, "amount": "400", "card": { "number": "4200", "expiry_month": 5 }, "metadata": { "anything": "goes" },
             "lines": [{ "quantity": 1 }, { "quantity": 2 }], "customer_permissions": ["cancel"], "crad": null,

@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::services::due_work::registry;
 use crate::services::{Context, audit, card_testing, data_keys, erasures};
 
-/// The metrics of the process.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 

@@ -12,7 +12,7 @@ mod browser;
 mod cards;
 mod challenge;
 mod charges;
-pub(crate) mod client_address;
+pub mod client_address;
 mod customers;
 mod deposits;
 mod descriptions;

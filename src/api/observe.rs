@@ -28,7 +28,6 @@ use super::{handling, refused_head, request_log_data};
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_ID_LENGTH_MAX;
 
-/// The id of a request.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -28,12 +28,10 @@ impl Operations {
         self
     }
 
-    /// Returns their routes.
     pub fn router(self) -> Router<AppState> {
         Router::new().nest("/1", self.routes)
     }
 
-    /// Returns their descriptions.
     pub fn descriptions(self) -> Descriptions {
         self.descriptions
     }

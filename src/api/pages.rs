@@ -32,7 +32,6 @@ button{border-color:#a8c7fa;color:#0b1f44;background:#a8c7fa}button.other{color:
 static STYLE_HASH: LazyLock<String> =
     LazyLock::new(|| format!("sha256-{}", STANDARD.encode(Sha256::digest(STYLE))));
 
-/// Builds the response of a page.
 pub fn answer(status: StatusCode, page: &Markup) -> Response {
     const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 

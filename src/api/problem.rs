@@ -18,7 +18,7 @@ use crate::error::{ErrorCode, KeyFault};
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedBy {
     pub code: ErrorCode,
-    /// Why no key opens the request, where that is the reason.
+    /// The reason why no key opens the request, where that is the reason.
     pub key_fault: Option<KeyFault>,
 }
 

@@ -40,7 +40,6 @@ pub struct RequestLogWriter {
     ctx: Ctx,
     path: String,
     idempotency_key: Option<String>,
-    /// Whether the response is a replayed one.
     replayed: bool,
     data: SharedLogData,
     recording: Option<RequestRecording>,
@@ -79,7 +78,6 @@ impl RequestLogWriter {
         })
     }
 
-    /// Returns the data that the request records.
     pub fn data(&self) -> SharedLogData {
         SharedLogData::clone(&self.data)
     }

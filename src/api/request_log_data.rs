@@ -31,7 +31,6 @@ pub struct RequestLogData {
     pub is_jsonp: bool,
     /// Whether query or body could not be read.
     pub is_unreadable: bool,
-    /// Whether the request is recorded.
     pub is_recorded: bool,
 }
 

@@ -38,7 +38,6 @@ impl OperationRights {
         Self { operations, needed: OnceLock::new() }
     }
 
-    /// Returns the list.
     pub fn needed(&self) -> &HashMap<(String, Method), Rights> {
         self.needed.get_or_init(|| {
             let annotated = self.operations.document();

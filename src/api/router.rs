@@ -61,7 +61,6 @@ pub fn operation_rights() -> OperationRights {
     OperationRights::new(operations().merge(sandbox::operations()).descriptions())
 }
 
-/// Returns the parameters that operations know.
 pub fn operation_parameters() -> OperationParameters {
     OperationParameters::new(operations().merge(sandbox::operations()).descriptions())
 }

@@ -20,7 +20,6 @@ pub struct ServerInfo {
     pub fill_in_key: bool,
     /// Whether /metrics answers on this listener.
     pub metrics: bool,
-    /// Its load limits.
     pub load: LoadOptions,
 }
 

@@ -28,20 +28,16 @@ pub struct AppStateInner {
     pub ctx: Ctx,
     /// What the server says about itself.
     pub info: Arc<ServerInfo>,
-    /// The id of its installation.
     pub installation: Arc<str>,
-    /// The OpenAPI document.
     pub document: Arc<Document>,
     pub metrics: Metrics,
     /// The key that pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
     /// The rights that operations need of a restricted key.
     pub rights: Arc<OperationRights>,
-    /// The parameters that operations know.
     pub parameters: Arc<OperationParameters>,
     /// Whether there is a dashboard, to which the index links.
     pub has_dashboard: bool,
-    /// The rate limit of accounts.
     pub rate: Arc<RateLimit>,
     pub admission: Arc<AdmissionControl>,
     /// Whether the server is shutting down, and how far.

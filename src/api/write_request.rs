@@ -35,7 +35,6 @@ pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idem
 pub struct WriteRequest {
     /// The caller, for the service that writes.
     pub caller: Caller,
-    /// The parameters.
     pub input: Input,
     /// The client's address.
     pub ip_address: String,
@@ -169,7 +168,6 @@ impl FromRequest<AppState> for PartnerWriteRequest {
 pub struct UploadRequest {
     /// The request; its parameters identify the file by its digest.
     pub request: WriteRequest,
-    /// The file.
     pub upload: Option<Upload>,
 }
 

@@ -1,4 +1,4 @@
-//! Why a server does not start.
+//! The reason why a server does not start.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::config::ConfigError;
 use crate::error::Error;
 use crate::services::installation::InstallationError;
 
-/// Why the server does not start, in one line for the operator.
+/// The reason why the server does not start, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The configuration is wrong.

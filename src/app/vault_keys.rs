@@ -10,7 +10,6 @@ use vault::OperatorKeys;
 use super::StartError;
 use crate::config::{self, ConfigError, DatabaseOptions, Secrets, VaultKeySource};
 
-/// Reads the configured vault keys.
 pub async fn read_vault_keys(source: &VaultKeySource) -> Result<OperatorKeys, StartError> {
     let wrong = |error| StartError::VaultKey(source.variable(), error);
     source.read().await?.expose().parse().map_err(wrong)

@@ -15,10 +15,8 @@ use crate::config::{
 
 /// The configuration as far as it can be parsed; an option that cannot has its default.
 pub struct Configuration {
-    /// Options of `serve`.
     pub serve: ServeOptions,
     pub database: DatabaseOptions,
-    /// The configured secrets.
     pub secrets: Secrets,
 }
 

@@ -23,7 +23,6 @@ const FLUSHES: usize = 5;
 /// The size of a small commit.
 const PAGE: [u8; 4096] = [0x5a; 4096];
 
-/// Checks the storage.
 pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Disk);
     for folder in folders(configuration) {

@@ -36,17 +36,14 @@ pub enum Level {
     Wrong,
 }
 
-/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The severity.
     pub level: Level,
     /// The subject.
     pub area: Area,
     /// The text. Holds nothing secret.
     #[serde(rename = "said")]
     pub text: String,
-    /// How to fix it.
     pub remedy: Option<String>,
 }
 
@@ -109,7 +106,6 @@ impl Findings {
         self.add(Level::Ok, text.into(), None);
     }
 
-    /// Records a warning.
     pub fn warning(&mut self, text: impl Into<String>, remedy: impl Into<String>) {
         self.add(Level::Warning, text.into(), Some(remedy.into()));
     }
@@ -133,7 +129,6 @@ impl Findings {
         self.found.iter().all(|finding| finding.area != self.area)
     }
 
-    /// Returns all findings.
     pub fn all(self) -> Vec<Finding> {
         self.found
     }

@@ -15,7 +15,6 @@ use crate::app::{self, StartError};
 use crate::config::{self, Secrets, VaultKeySource};
 use crate::services::data_keys;
 
-/// Checks the keys.
 pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Keys);
     for file in files(configuration) {

@@ -20,7 +20,6 @@ const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection:
 /// The end of the answer.
 const WELL: &str = "\r\n\r\nok\n";
 
-/// Checks the ports.
 pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Ports);
     let (listen, admin) = (configuration.serve.listen, configuration.serve.admin_listen);

@@ -9,7 +9,6 @@ use crate::app::{self, StartError};
 use crate::config::{Secrets, ServeOptions};
 use crate::services::wallets::Wallets;
 
-/// Checks the certificates.
 pub fn look(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
     findings.turn_to(Area::Roots);
     let (roots, faults) = platform();

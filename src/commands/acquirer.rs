@@ -60,7 +60,6 @@ pub struct Acquirer {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let Acquirer { listen, environment, log: filter, book, statement, openapi, json } = options;
     if let (Some(book), Some(day)) = (&book, statement) {

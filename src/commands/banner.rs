@@ -25,7 +25,6 @@ pub struct Banner<'a> {
     /// The first account's secret key, in test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_key: Option<&'a str>,
-    /// Its publishable key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publishable_key: Option<&'a str>,
 }

@@ -34,7 +34,6 @@ use super::serve::{bind, log};
 /// As many connections as the system under test may want: the acquirer is not to be what is measured.
 const CONNECTIONS: usize = 8 * 1024;
 
-/// Runs the command.
 pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let run = BenchRun::new(command)?;

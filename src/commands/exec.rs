@@ -59,7 +59,6 @@ const STOP: Duration = Duration::from_secs(5);
 /// How long it may take if it keeps its account: payments in flight end first.
 const EXPORT: Duration = Duration::from_mins(2);
 
-/// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     Box::pin(serve_for(exec, None)).await
 }
@@ -92,7 +91,6 @@ pub struct ServerSetup {
     pub fixtures: FixtureOptions,
     /// Whether its data directory is kept.
     pub keep: bool,
-    /// The file of its log.
     pub log: Option<PathBuf>,
     /// Its seed, if it is not that of the environment.
     pub seed: Option<String>,

@@ -139,7 +139,6 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     Ok(location)
 }
 
-/// Makes the folder of a location.
 fn location_to_make(location: Location) -> Result<Location, Box<dyn Error>> {
     if let Some(folder) = folder(&location) {
         durable_fs::refuse_other(folder)?;

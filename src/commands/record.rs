@@ -32,7 +32,6 @@ pub struct Record {
     exec: Exec,
 }
 
-/// Runs the command.
 pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dyn Error>> {
     let format = FileFormat::for_file(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());

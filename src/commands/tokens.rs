@@ -5,7 +5,6 @@ use std::fmt::Display;
 use base::plain_text::OneLine;
 use entity::token::{Token, TokenKind};
 
-/// Parses the token of a kind of record.
 pub fn parse<K: TokenKind>(kind: &str, text: &str) -> Result<Token<K>, String> {
     let is_whole = || format!("a token is {} and 22 letters, digits, - or _", K::PREFIX);
     text.parse().map_err(|_| expectation::<K>(kind, text).unwrap_or_else(is_whole))

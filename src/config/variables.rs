@@ -17,7 +17,6 @@ const PREFIX: &str = "CARD_PAYMENTS_";
 const OF_COMMANDS: [&str; 4] =
     ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY", "CARD_PAYMENTS_URL"];
 
-/// Returns the options of `serve`.
 pub fn serve_options() -> Command {
     let options = FixtureOptions::augment_args(ServeOptions::augment_args(Command::new("serve")));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
@@ -95,7 +94,6 @@ impl fmt::Display for UnknownVariable {
 }
 
 impl UnknownVariable {
-    /// Returns how to fix the variable.
     pub fn remedy(&self) -> String {
         match &self.meant {
             Some(meant) => format!("did you mean {meant}?"),

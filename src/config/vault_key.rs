@@ -30,7 +30,7 @@ pub enum VaultKeySource {
     Shares(Vec<PathBuf>),
 }
 
-/// Why the command gave no keys. Names the program, never its arguments or its output.
+/// The reason why the command gave no keys. Names the program, never its arguments or its output.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyCommandError {
     /// The text is not a command.

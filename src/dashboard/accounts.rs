@@ -20,7 +20,7 @@ use crate::services::accounts::{self, operator};
 use crate::services::audit;
 use crate::services::sandbox::accounts as sandbox;
 
-/// How many accounts a page lists.
+/// The number of accounts that a page lists.
 const LISTED: u64 = 50;
 
 #[derive(Deserialize, Validate)]
@@ -117,7 +117,6 @@ pub async fn choose_made(
     Ok(auth::select_account(&app, form.user.session, Some(token)))
 }
 
-/// Reads the token of the chosen account.
 fn chosen_token(input: &Input) -> Result<AccountToken, ErrorCode> {
     let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
     named.trim().parse().map_err(|_| ErrorCode::NotFound)

@@ -14,7 +14,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Creates an address from a path.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), query: Vec::new() }
     }
@@ -28,7 +27,6 @@ impl Address {
         self
     }
 
-    /// Adds parameters.
     #[must_use]
     pub fn with_all(self, parameters: &[(&'static str, String)]) -> Self {
         parameters.iter().fold(self, |address, (name, text)| address.with(name, text))

@@ -129,7 +129,6 @@ impl Viewer {
         }
     }
 
-    /// Returns the session, if there is one.
     pub fn session(self) -> Option<Session> {
         match self {
             Self::Nobody => None,
@@ -219,7 +218,6 @@ struct CsrfField {
     form: Option<Secret>,
 }
 
-/// Whether a form has the CSRF token of the session.
 pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
     let CsrfField { form } = input.params().value;
     form.is_some_and(|form| session.sent(&form))
@@ -327,7 +325,6 @@ async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(Accou
     Err(layout::alone(app, layout::sign_in(app, to, None).into_response()))
 }
 
-/// The sign-in form.
 #[derive(Deserialize, Validate)]
 struct SignInForm {
     key: Option<Secret>,

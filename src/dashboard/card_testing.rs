@@ -14,7 +14,7 @@ use crate::config::Environment;
 use crate::services::card_testing;
 use crate::services::memory::card_testing::CountedSubject;
 
-/// How many subjects are shown.
+/// The number of subjects that are shown.
 const COUNTED: usize = 20;
 
 const RULES: [Column; 4] = [

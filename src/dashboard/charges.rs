@@ -30,7 +30,6 @@ use crate::services::sandbox::params::DecidedRefund;
 use crate::services::sandbox::refunds as sandbox;
 use crate::services::{Account, charges, disputes, refunds};
 
-/// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
     column("Charge", |charge| charge.token("/token")),
     column("Amount", |charge| charge.money("/amount")).figures().sorted("amount"),
@@ -129,7 +128,6 @@ fn find<'r>(
     .boxed()
 }
 
-/// Shows one charge.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,
@@ -260,7 +258,6 @@ fn to_charge(id: &str) -> Redirect {
     Redirect::to(&format!("/dashboard/charges/{id}"))
 }
 
-/// Captures the charge.
 pub async fn capture(
     State(app): State<DashboardState>,
     Path(id): Path<String>,
@@ -271,7 +268,6 @@ pub async fn capture(
     Ok(to_charge(&id))
 }
 
-/// Asks whether the charge shall be voided.
 pub async fn ask_to_void(
     State(app): State<DashboardState>,
     user: AccountSession,
@@ -292,7 +288,6 @@ pub async fn ask_to_void(
     Ok(question.page(&user.session))
 }
 
-/// Voids the charge.
 pub async fn void(
     State(app): State<DashboardState>,
     Path(id): Path<String>,
@@ -302,7 +297,6 @@ pub async fn void(
     Ok(to_charge(&id))
 }
 
-/// Refunds the charge.
 pub async fn refund(
     State(app): State<DashboardState>,
     Path(id): Path<String>,
@@ -313,7 +307,6 @@ pub async fn refund(
     Ok(to_charge(&id))
 }
 
-/// Opens a dispute of the charge.
 pub async fn dispute(
     State(app): State<DashboardState>,
     Path(id): Path<String>,
@@ -326,7 +319,6 @@ pub async fn dispute(
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
 
-/// Decides a pending refund.
 pub async fn decide_refund(
     State(app): State<DashboardState>,
     Path(id): Path<String>,

@@ -37,7 +37,6 @@ pub static LIST: ListView<Customer> = ListView {
     find,
 };
 
-/// The columns of a list of customers.
 pub const COLUMNS: [Column; 5] = [
     column("Customer", |customer| customer.token("/token")),
     column("E-mail", |customer| brief(customer.text("/email"))),
@@ -78,7 +77,6 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
-/// Shows one customer.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,

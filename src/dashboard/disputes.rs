@@ -88,7 +88,6 @@ fn find<'r>(
     .boxed()
 }
 
-/// Shows one dispute.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,

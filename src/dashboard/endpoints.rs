@@ -62,7 +62,6 @@ fn forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
     }
 }
 
-/// Registers an endpoint.
 pub async fn register(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     webhook_endpoints::register(&app, &form.caller, form.input.params::<NewWebhookEndpoint>()).await?;
     Ok(Redirect::to(PAGE))

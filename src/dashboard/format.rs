@@ -103,7 +103,6 @@ impl Tone {
         }
     }
 
-    /// Returns the tone of an HTTP status.
     pub fn of_http(status: i64) -> Self {
         match status {
             ..400 => Self::Good,
@@ -123,7 +122,6 @@ impl Tone {
     }
 }
 
-/// Renders a status.
 pub fn status(text: &str) -> Markup {
     toned(Tone::for_status(text), &text.replace('_', " "))
 }

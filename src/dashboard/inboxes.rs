@@ -155,7 +155,6 @@ pub async fn show(
     Ok(PageContent::new(format!("/1/sandbox/inboxes/{id}/deliveries"), format!("Inbox {id}"), content))
 }
 
-/// Makes an inbox.
 pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let made = inboxes::create(&app, &form.caller, form.input.params::<ChangedInbox>()).await?;
     let made = Record::new(form.caller.account.now, &made)?;

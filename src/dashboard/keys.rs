@@ -249,7 +249,6 @@ fn made_page(app: &DashboardState, made: &ApiKey, title: &'static str) -> PageRe
     Ok(PageContent::bare(title, content))
 }
 
-/// Asks whether a key shall be revoked.
 pub async fn ask_to_revoke(
     State(app): State<DashboardState>,
     user: AccountSession,
@@ -274,7 +273,6 @@ pub async fn ask_to_revoke(
     Ok(question.page(&user.session))
 }
 
-/// Revokes a key.
 pub async fn revoke(
     State(app): State<DashboardState>,
     Path(token): Path<String>,

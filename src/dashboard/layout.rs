@@ -363,7 +363,6 @@ pub struct Asset {
     text: &'static str,
 }
 
-/// The style sheet.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "/dashboard/dashboard.css",
@@ -387,7 +386,6 @@ impl Asset {
         Self { address: format!("{path}?{hash}"), content_type, text }
     }
 
-    /// Returns the file as a response.
     pub fn answer(&self) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.content_type),

@@ -21,7 +21,6 @@ use crate::error::Error;
 use crate::services::Account;
 use crate::services::page::ListPage;
 
-/// A column of a table.
 #[derive(Clone, Copy)]
 pub struct Column {
     name: &'static str,

@@ -15,7 +15,6 @@ pub enum Piece<'p> {
 }
 
 impl<'p> Piece<'p> {
-    /// Returns the tag, if it is one.
     pub fn tag(self) -> Option<Tag<'p>> {
         match self {
             Self::Tag(tag) => Some(tag),

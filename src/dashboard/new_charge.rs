@@ -16,7 +16,7 @@ use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::Record;
 use super::state::DashboardState;
 use crate::params::{self, non_blank};
-use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
+use crate::services::charges::{ChargeRequestInfo, create as create_charge};
 
 /// What the same call of the API sends, with the values that the form begins with.
 const SENT: [&str; 13] = [
@@ -35,7 +35,6 @@ const SENT: [&str; 13] = [
     "card[address_country]=Australia",
 ];
 
-/// Shows the form.
 pub async fn show(user: AccountSession) -> PageResult {
     let content = html! {
         section.deeds aria-label="A charge" {

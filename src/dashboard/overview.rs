@@ -14,7 +14,7 @@ use crate::params::Paging;
 use crate::services::charges::attempt_params::AttemptSearch;
 use crate::services::{charges as all_charges, ledger};
 
-/// How many charges are shown.
+/// The number of charges that are shown.
 const LATEST: u64 = 6;
 
 /// Shows the overview. In test the latest charges are attempts of every state, as in their list.

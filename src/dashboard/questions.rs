@@ -23,7 +23,6 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Returns the page that asks.
     pub fn page(self, session: &Session) -> PageContent {
         let content = html! {
             (self.consequence)

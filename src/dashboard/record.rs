@@ -86,7 +86,6 @@ impl Record {
         money(Some(Currency::Aud), self.number(pointer))
     }
 
-    /// Renders a time.
     pub fn time(&self, pointer: &str) -> Markup {
         self.some_time(pointer, format::time)
     }

@@ -38,7 +38,6 @@ pub struct Refusal {
     pub description: String,
     /// The code, and how it was answered.
     pub code: Option<Markup>,
-    /// The faults.
     pub faults: Vec<FieldMessage>,
 }
 

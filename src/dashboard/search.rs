@@ -29,7 +29,7 @@ use crate::services::sandbox::request_params::RequestSearch;
 use crate::services::subscriptions::search_params::SubscriptionSearch;
 use crate::services::{self, Account};
 
-/// How many records of a kind are shown.
+/// The number of records of a kind that are shown.
 const SHOWN: u64 = 5;
 
 const PLANS: [Column; 3] = [

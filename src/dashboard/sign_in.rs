@@ -12,7 +12,6 @@ use crate::api::rate_limit::Buckets;
 use crate::config::Environment;
 use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 
-/// The authentication of a dashboard.
 pub struct DashboardAuth {
     /// How operators sign in, in live.
     pub(super) operators: Option<OperatorAuth>,

@@ -93,13 +93,11 @@ pub async fn ask_to_delete(
     Ok(question.page(&user.session))
 }
 
-/// Creates a snapshot of the account.
 pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     snapshots::create(&app, &form.caller).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Restores a snapshot.
 pub async fn restore(
     State(app): State<DashboardState>,
     Path(id): Path<String>,
@@ -109,7 +107,6 @@ pub async fn restore(
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Deletes a snapshot.
 pub async fn delete(
     State(app): State<DashboardState>,
     Path(id): Path<String>,

@@ -23,7 +23,6 @@ use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{Account, plans, subscriptions};
 
-/// The columns of a list of subscriptions.
 pub const COLUMNS: [Column; 5] = [
     column("Subscription", |subscription| subscription.token("/token")),
     column("State", |subscription| subscription.state("/state")),
@@ -32,7 +31,7 @@ pub const COLUMNS: [Column; 5] = [
     column("Customer", |subscription| subscription.token("/customer_token")).wide(),
 ];
 
-/// How many coming bills are shown.
+/// The number of coming bills that are shown.
 const BILLS_SHOWN: i32 = 3;
 
 pub static LIST: ListView<Subscription> = ListView {
@@ -85,7 +84,6 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
-/// Shows one subscription.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,

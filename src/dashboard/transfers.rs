@@ -73,7 +73,6 @@ fn find<'r>(
     .boxed()
 }
 
-/// Shows one transfer.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,

@@ -19,7 +19,6 @@ macro_rules! error_codes {
             /// Every code, in the order of the catalogue.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the HTTP status.
             pub const fn status(self) -> u16 {
                 match self {$(Self::$variant => $status),*}
             }

@@ -1,6 +1,6 @@
-//! Why no key opens a request.
+//! The reason why no key opens a request.
 
-/// Why no key opens a request. The page of `unauthorized` has a section for each.
+/// The reason why no key opens a request. The page of `unauthorized` has a section for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyFault {
     /// There is none.
@@ -19,7 +19,6 @@ pub enum KeyFault {
 }
 
 impl KeyFault {
-    /// Every fault.
     pub const ALL: [Self; 7] = [
         Self::Missing,
         Self::Bearer,

@@ -51,7 +51,7 @@ pub struct Refusal {
     pub charge_token: Option<String>,
     /// The refused authorisation (`docs/decisions.md`, 87).
     pub authorisation_token: Option<String>,
-    /// Why no key opens the request, for `unauthorized` (`docs/decisions.md`, 430).
+    /// The reason why no key opens the request, for `unauthorized` (`docs/decisions.md`, 430).
     pub key_fault: Option<KeyFault>,
 }
 
@@ -129,7 +129,6 @@ impl Error {
         }
     }
 
-    /// Returns the error code of the response.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(refusal) => refusal.code,
@@ -224,7 +223,6 @@ impl ErrorCode {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Body {
-    /// The error object.
     Object(ErrorObject),
     /// An array, for the codes of [`ErrorCode::body_is_array`].
     Array([ErrorObject; 1]),
@@ -233,9 +231,7 @@ pub enum Body {
 /// The error object of a body.
 #[derive(Debug, Serialize)]
 pub struct ErrorObject {
-    /// The code.
     pub error: &'static str,
-    /// The sentence.
     pub error_description: Cow<'static, str>,
     /// One item per fault.
     #[serde(skip_serializing_if = "Option::is_none")]

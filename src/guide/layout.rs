@@ -21,7 +21,6 @@ pub async fn style(headers: HeaderMap) -> Response {
     SHEET.respond(&headers)
 }
 
-/// Builds the response of a page.
 pub fn page(app: &AppState, status: StatusCode, title: &str, content: &Markup) -> Response {
     page_of_search(app, status, (title, ""), content)
 }

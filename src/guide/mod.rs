@@ -20,11 +20,9 @@ pub use self::pages::{PAGES, Page};
 pub use self::search::{Index, Kind};
 use crate::api::AppState;
 
-/// The path of the guides.
 const HOME: &str = "/docs/guide/";
 /// The path of the error pages.
 const ERRORS: &str = "/docs/errors";
-/// The path of the search.
 const SEARCH: &str = "/docs/search";
 /// The path of the style sheet.
 const STYLE: &str = "/docs/guide.css";

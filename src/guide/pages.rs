@@ -94,7 +94,6 @@ impl Page {
 /// The page that lists the others.
 pub const CONTENTS: &str = "README";
 
-/// Returns the page of this name.
 pub fn named(name: &str) -> Option<&'static Page> {
     PAGES.iter().find(|page| page.name == name)
 }

@@ -59,16 +59,12 @@ impl Kind {
     }
 }
 
-/// A result.
 #[derive(Debug, Serialize)]
 pub struct Found<'a> {
-    /// What it is.
     pub kind: Kind,
-    /// The page.
     pub title: &'a str,
     /// The heading, or the operation's summary.
     pub heading: &'a str,
-    /// The path.
     pub url: &'a str,
     /// The text around the first word that was found.
     pub excerpt: String,

@@ -42,7 +42,7 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, DecodeReport) {
     }
 }
 
-/// Why decoding did not finish.
+/// The reason why decoding did not finish.
 #[derive(Debug)]
 enum DecodeError {
     /// The value at this path is blank, and its type has no blank value.

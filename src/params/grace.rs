@@ -4,13 +4,11 @@ use entity::TimeSpan;
 
 use super::{FieldErrors, non_blank};
 
-/// The default.
 pub const GRACE: &str = "24h";
 
 /// The maximum: a hundred years.
 const MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
 
-/// Reads `grace` of a request.
 pub fn read_grace(text: Option<&str>, mut faults: FieldErrors) -> Result<TimeSpan, FieldErrors> {
     let grace = parse_grace_period(non_blank(text).unwrap_or(GRACE));
     if grace.is_none() {

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_has_read_is_shown_as_it_was_sent() {
+    fn a_value_that_a_type_has_read_is_shown_as_it_was_sent() {
         let sent = json!({
             "amount": "400", "capture": true, "text": " a ", "words": { "1": "b", "0": "a" },
             "url": "https://example.com/?a=b", "card": { "expiry_month": "05", "name": "Zoë" },
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_holds_as_a_secret_is_named_and_no_more() {
+    fn a_value_that_a_type_holds_as_a_secret_is_named_and_no_more() {
         let sent = json!({
             "amount": 1, "secret": "s1", "secrets": ["s2", "s3"], "payload": { "plain": "s4" },
             "url": "https://s5@example.com",
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_callers_name_themselves_may_be_anything_and_is_named_only() {
+    fn a_key_that_callers_name_may_be_anything_and_is_named_only() {
         let sent =
             json!({ "amount": 1, "metadata": { "order": "4200000000000000", "card 4200": "x", "n": 1 } });
         let hidden = ["metadata.order", "metadata.?", "metadata.n"];
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_both_ways_is_a_secret() {
+    fn a_value_that_is_read_both_ways_is_a_secret() {
         let sent = json!({ "plain": "s" });
         let (mut findings, other) = (collect::<Inner>(&sent).1, collect::<Withheld<Inner>>(&sent).1);
         findings.read.withheld.extend(other.read.withheld);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_type_could_read_is_named_and_no_more() {
+    fn a_value_that_no_type_could_read_is_named_and_no_more() {
         let sent = json!({
             "amount": "4200000000000000 or so", "capture": ["4200"], "text": { "number": "4200000000000000" }, "crad": "4200",
         });

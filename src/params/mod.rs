@@ -38,7 +38,6 @@ pub const LISTS: [&str; 2] = ["customer_permissions", "networks"];
 pub struct Params<T> {
     /// The parameters. If there are faults, some are placeholders: decide nothing by them before [`Params::valid`].
     pub value: T,
-    /// The faults.
     pub faults: FieldErrors,
 }
 

@@ -9,7 +9,6 @@ use validator::Validate;
 use super::{Paging, ParameterTree, Params, non_blank, rules, values::UNLISTED};
 use crate::limits::QUERY_CHARACTERS_MIN;
 
-/// The parameters of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     /// The query, trimmed; `None` if blank.
@@ -22,7 +21,6 @@ pub struct Search {
     pub sort: Option<&'static str>,
     /// Smallest or oldest first.
     pub ascending: bool,
-    /// The page of the results.
     pub paging: Paging,
 }
 
@@ -43,7 +41,6 @@ pub struct Sorting {
     pub sort: Option<&'static str>,
     /// Smallest or oldest first.
     pub ascending: bool,
-    /// The page.
     pub paging: Paging,
 }
 

@@ -11,7 +11,7 @@ use crate::limits::{WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
 /// How many records a client waits for, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// How many records must match.
+    /// The number of records that must match.
     pub count: u64,
     /// How long to wait for them.
     pub wait: Duration,

@@ -69,7 +69,6 @@ fn state_at(row: &Model, wall: Timestamp) -> ApprovalState {
     next(row.state, ApprovalAction::Expire).filter(|_| is_late).unwrap_or(row.state)
 }
 
-/// Returns the table as text.
 pub fn table() -> String {
     let actions =
         [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw, ApprovalAction::Expire];
@@ -88,7 +87,6 @@ pub fn table() -> String {
 /// What a person asks for.
 #[derive(Debug, Clone)]
 pub struct ApprovalRequest {
-    /// The kind of operation.
     pub kind: ApprovalKind,
     /// The record that it is about; empty if it makes one.
     pub subject: String,
@@ -144,7 +142,6 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
 /// A request as it is now.
 #[derive(Debug, Clone)]
 pub struct ListedRequest {
-    /// The request.
     pub row: Model,
     /// Whether nobody can approve it any more, because what it shows has changed.
     pub has_changed: bool,

@@ -12,7 +12,7 @@ pub use validation::{
 
 use acquirer::NetworkProof;
 use base::secret::Secret;
-use entity::card::{self, CardState, Column};
+use entity::card::{self, COLUMN, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
@@ -175,13 +175,13 @@ fn context(row: &card::Model, what: SealedCredential) -> Vec<u8> {
 
 /// Reserves an unused token for an attempt. Returns false if it was used or has expired.
 pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
-    let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
+    let unused = from(account, id, CardState::Unused).filter(COLUMN.expires_at.gt(now));
     Ok(tx.compare_and_set(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 
 /// Spends an unused token at once, and erases its credentials. Returns false as [`reserve`] does.
 pub async fn take(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
-    let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
+    let unused = from(account, id, CardState::Unused).filter(COLUMN.expires_at.gt(now));
     let taken = erase_credentials(unused).col_expr(Column::State, state(CardState::Used));
     Ok(tx.compare_and_set(taken).await?)
 }
@@ -208,7 +208,7 @@ pub async fn attach(
     now: Timestamp,
 ) -> Result<bool, Error> {
     let attached = from(account, id, CardState::Unused)
-        .filter(Column::ExpiresAt.gt(now))
+        .filter(COLUMN.expires_at.gt(now))
         .col_expr(Column::State, state(CardState::Attached))
         .col_expr(Column::CustomerId, Expr::value(customer))
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))

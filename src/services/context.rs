@@ -43,7 +43,6 @@ pub type Ctx = Arc<Context>;
 pub struct Context {
     /// The environment: test or live.
     pub environment: Environment,
-    /// The database.
     pub store: Store,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
@@ -72,7 +71,6 @@ pub struct Context {
     pub memory: Memory,
 }
 
-/// The settings of the services.
 pub struct Settings {
     /// The acquirer's time limit for an answer.
     pub acquirer_answer: Duration,
@@ -197,7 +195,6 @@ impl Account {
         self.restriction().is_none_or(|restriction| restriction.right(section) >= right)
     }
 
-    /// Returns the account's token.
     pub fn id(&self) -> AccountToken {
         self.row.id
     }

@@ -4,7 +4,6 @@ use entity::AccountToken;
 use entity::counter::{Column, Counted, Model};
 use store::{Sum, Tx};
 
-/// The counts.
 pub struct Counts;
 
 impl Sum for Counts {

@@ -2,7 +2,7 @@
 //! any more, and no later start (`docs/decisions.md`, 407). All times are by the wall clock.
 
 use entity::Timestamp;
-use entity::ended_session::{Column, Entity, Model};
+use entity::ended_session::{COLUMN, Column, Entity, Model};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 use vault::{Purpose, Vault};
@@ -30,7 +30,7 @@ pub async fn has_ended(ctx: &Context, secret: &str) -> Result<bool, Error> {
 
 /// Selects the sessions whose cookies have expired.
 pub fn ended(wall: Timestamp) -> Select<Entity> {
-    Entity::find().filter(Column::EndsAt.lte(wall)).order_by_asc(Column::EndsAt)
+    Entity::find().filter(COLUMN.ends_at.lte(wall)).order_by_asc(Column::EndsAt)
 }
 
 /// Deletes an expired session.

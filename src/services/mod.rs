@@ -8,7 +8,7 @@
 //! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
 //! event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
 //! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
-//! engine that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers,
+//! engine that charges cards), three_d_secure, charges, authorisations, refunds, plans, subscriptions, recipients, transfers,
 //! settlement, files, disputes, merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a
 //! customer's personal data), due_work::registry (of all due work), sandbox (the testers' controls for all of these).
 

@@ -33,7 +33,6 @@ pub struct ListPage<T> {
     pub records: Vec<T>,
     /// The number of records on all pages.
     pub count: u64,
-    /// The requested page.
     pub paging: Paging,
 }
 
@@ -80,7 +79,6 @@ pub trait AwaitedList: Sync {
     /// Counts the records.
     fn size(&self, ctx: &Context) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Reads the page.
     fn page(&self, ctx: &Context) -> impl Future<Output = Result<ListPage<Self::Record>, Error>> + Send;
 }
 
@@ -215,7 +213,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         ctx: &Context,
         (account, what): (AccountToken, Counted),
         paging: Paging,
-        (worded, values): (&'static CachedStatement, Vec<Value>),
+        (first, values): (&'static CachedStatement, Vec<Value>),
         list: impl Fn() -> Self,
     ) -> Result<ListPage<R>, Error> {
         if is_first(paging) {
@@ -223,7 +221,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             all.extend(values);
             let backend = ctx.store.backend();
             let build = || list().build(backend, counter(account, what), paging);
-            let rows = ctx.store.read().records(worded.statement(all, backend, build)).await?;
+            let rows = ctx.store.read().records(first.statement(all, backend, build)).await?;
             if let Some(page) = ListPage::from_rows(rows, paging) {
                 return Ok(page);
             }
@@ -288,7 +286,6 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         Query::select().expr_as(number(size).sub(number(count(hidden))), TOTAL).take()
     }
 
-    /// Adds the columns of a record.
     fn add_columns(&self, backend: DbBackend, statement: &mut SelectStatement) {
         statement.columns(self.columns.iter().map(|column| (E::default(), *column)));
         if let Some(beside) = self.beside {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use entity::audit_entry::Action;
 use entity::person::Role;
-use entity::person_session::{Column, Entity, Model};
+use entity::person_session::{COLUMN, Column, Entity, Model};
 use entity::{JsonText, Timestamp};
 use outbound::identity_provider::Identity;
 use sea_orm::sea_query::Expr;
@@ -160,7 +160,7 @@ pub(super) async fn end_all(
 
 /// Selects the sessions whose latest end has passed.
 pub fn ended(wall: Timestamp) -> Select<Entity> {
-    Entity::find().filter(Column::EndsAt.lte(wall)).order_by_asc(Column::EndsAt)
+    Entity::find().filter(COLUMN.ends_at.lte(wall)).order_by_asc(Column::EndsAt)
 }
 
 /// Deletes an ended session.
@@ -172,8 +172,8 @@ pub async fn forget(ctx: &Context, session: Model) -> Result<(), Error> {
 fn open<Q: QueryFilter>(wall: Timestamp, sessions: Q) -> Q {
     sessions
         .filter(Column::EndedAt.is_null())
-        .filter(Column::EndsAt.gt(wall))
-        .filter(Column::SeenAt.gt(wall - PERSON_SESSION_IDLE))
+        .filter(COLUMN.ends_at.gt(wall))
+        .filter(COLUMN.seen_at.gt(wall - PERSON_SESSION_IDLE))
 }
 
 /// Keeps the sessions of a person only.

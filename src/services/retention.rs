@@ -105,7 +105,7 @@ impl PurgeUnit {
     /// Deletes expired requests. A log is never longer than a batch.
     async fn delete_logged(&self, tx: &Tx) -> Result<(), Error> {
         let gone = logged_request::Entity::delete_of(self.account.id)
-            .filter(logged_request::Column::LoggedAt.lte(self.wall - self.kept));
+            .filter(logged_request::COLUMN.logged_at.lte(self.wall - self.kept));
         gone.exec(tx).await?;
         Ok(())
     }

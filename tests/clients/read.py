@@ -4,10 +4,11 @@ import sys
 from pathlib import Path
 
 import tree_sitter_c_sharp
+import tree_sitter_dart
 import tree_sitter_swift
 from tree_sitter import Language, Parser
 
-GRAMMARS = {".cs": tree_sitter_c_sharp, ".swift": tree_sitter_swift}
+GRAMMARS = {".cs": tree_sitter_c_sharp, ".dart": tree_sitter_dart, ".swift": tree_sitter_swift}
 parsers = {ending: Parser(Language(grammar.language())) for ending, grammar in GRAMMARS.items()}
 files = sorted(file for file in Path(sys.argv[1]).rglob("*") if file.suffix in parsers)
 assert files, "nothing was made"

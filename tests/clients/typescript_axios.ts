@@ -16,15 +16,15 @@ async function refused<E>(call: Promise<unknown>) {
 const charges = new ChargesApi(configuration)
 const transfers = new TransfersApi(configuration)
 void live({
-  createCard: (card) => made(new CardsApi(configuration).createCard(card)),
-  createCharge: (order) => made(charges.createCharge(order)),
-  createRefund: (charge, refund) => made(new RefundsApi(configuration).createRefund(charge, undefined, refund)),
-  listCharges: (perPage) => made(charges.listCharges(undefined, perPage)),
-  refusedCharge: (order) => refused<ErrorBody>(charges.createCharge(order)),
-  refusedTransfer: (body) => refused<ErrorBody[]>(transfers.createTransfer(body)),
-  createCustomer: (customer) => made(new CustomersApi(configuration).createCustomer(customer)),
-  createPlan: (plan) => made(new PlansApi(configuration).createPlan(plan)),
-  createSubscription: (subscription) => made(new SubscriptionsApi(configuration).createSubscription(subscription)),
+  createCard: (card) => made(new CardsApi(configuration).createCard({ browserCardInput: card })),
+  createCharge: (order) => made(charges.createCharge({ chargeInput: order })),
+  createRefund: (charge, refund) => made(new RefundsApi(configuration).createRefund({ chargeToken: charge, refundInput: refund })),
+  listCharges: (perPage) => made(charges.listCharges({ perPage })),
+  refusedCharge: (order) => refused<ErrorBody>(charges.createCharge({ chargeInput: order })),
+  refusedTransfer: (body) => refused<ErrorBody[]>(transfers.createTransfer({ transferInput: body })),
+  createCustomer: (customer) => made(new CustomersApi(configuration).createCustomer({ customerInput: customer })),
+  createPlan: (plan) => made(new PlansApi(configuration).createPlan({ planInput: plan })),
+  createSubscription: (subscription) => made(new SubscriptionsApi(configuration).createSubscription({ subscriptionInput: subscription })),
   captured: (webhook) => {
     const event: KnownEvent = JSON.parse(webhook)
     return event.type === 'charge.captured' ? event.data.token : undefined

@@ -16,7 +16,7 @@ use crate::trial::Trial;
 pub fn run(options: &Options, _on: Database) -> Option<Report> {
     let mut random = Random(options.seed());
     first_starts(options.number("starts", 2), &mut random)?;
-    what_was_seen_is_kept(&mut random)?;
+    a_seen_commit_outlives_the_power(&mut random)?;
     let mut trial = Trial::begin(Installation::on_a_disk()?, options);
     for round in 0..options.number("rounds", 4) {
         trial.go_on();
@@ -48,7 +48,7 @@ fn first_starts(times: u64, random: &mut Random) -> Option<()> {
 
 /// The process dies when its commit is written and not flushed yet. The next one finds it, for the page cache has it, and
 /// answers with it: from then on it must outlive the power, too.
-fn what_was_seen_is_kept(random: &mut Random) -> Option<()> {
+fn a_seen_commit_outlives_the_power(random: &mut Random) -> Option<()> {
     let installation = Installation::on_a_disk()?;
     let server = installation.start();
     let (secret, _) = server.keys();

@@ -110,16 +110,16 @@ const RULES: &[Rule] = &[
         wakes: "crates/store",
         find: records_of_payments,
         bad: &[
-            ("crates/store/src/tx.rs", "use entity::{Timestamp, webhook_endpoint};\n"),
-            ("crates/store/src/tx.rs", "let row = entity::charge::Entity::find();\n"),
-            ("crates/store/src/rows.rs", "sql.push_str(\"INSERT INTO webhooks (id)\");\n"),
+            ("crates/store/src/unit/tx.rs", "use entity::{Timestamp, webhook_endpoint};\n"),
+            ("crates/store/src/unit/tx.rs", "let row = entity::charge::Entity::find();\n"),
+            ("crates/store/src/unit/rows.rs", "sql.push_str(\"INSERT INTO webhooks (id)\");\n"),
         ],
         good: &[
             (
-                "crates/store/src/tx.rs",
+                "crates/store/src/unit/tx.rs",
                 "use entity::token::TokenKind;\nuse entity::{TimeSpan, Timestamp, Token};\n",
             ),
-            ("crates/store/src/room.rs", "\"DELETE FROM installation WHERE name = 'room'\"\n"),
+            ("crates/store/src/admin/room.rs", "\"DELETE FROM installation WHERE name = 'room'\"\n"),
         ],
     },
     Rule {
@@ -300,14 +300,14 @@ fn is_leaf(path: &str) -> bool {
 
 /// The tables that the store may name, where, and why.
 const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
-    ("crates/store/src/backup.rs", &["installation"], "a backup says which environment it is of"),
+    ("crates/store/src/admin/backup.rs", &["installation"], "a backup says which environment it is of"),
     ("crates/store/src/connect.rs", &["installation"], "says where an installation has moved"),
-    ("crates/store/src/copy/change_log.rs", &["installation"], "marks a source that has moved"),
-    ("crates/store/src/copy/mod.rs", &["installation"], "says whether the target holds one"),
-    ("crates/store/src/copy/table.rs", &["installation"], "the mark of an unfinished copy is no row"),
-    ("crates/store/src/copy/writer.rs", &["installation"], "writes the marks of either database"),
+    ("crates/store/src/admin/copy/change_log.rs", &["installation"], "marks a source that has moved"),
+    ("crates/store/src/admin/copy/mod.rs", &["installation"], "says whether the target holds one"),
+    ("crates/store/src/admin/copy/table.rs", &["installation"], "the mark of an unfinished copy is no row"),
+    ("crates/store/src/admin/copy/writer.rs", &["installation"], "writes the marks of either database"),
     (
-        "crates/store/src/distributed.rs",
+        "crates/store/src/citus/distributed.rs",
         &[
             "accounts",
             "acquirer_statements",
@@ -323,14 +323,18 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
         ],
         "places tables",
     ),
-    ("crates/store/src/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),
     (
-        "crates/store/src/installation_info.rs",
+        "crates/store/src/admin/inspect.rs",
+        &["vault_keys"],
+        "when the keys were rotated, without opening them",
+    ),
+    (
+        "crates/store/src/admin/installation_info.rs",
         &["installation", "vault_keys"],
         "read before anything is migrated",
     ),
-    ("crates/store/src/room.rs", &["installation"], "written to prove that there is room"),
-    ("crates/store/src/unit_call.rs", &["accounts"], "an account's rows lie with its own"),
+    ("crates/store/src/admin/room.rs", &["installation"], "written to prove that there is room"),
+    ("crates/store/src/citus/unit_call.rs", &["accounts"], "an account's rows lie with its own"),
     ("crates/store/src/sqlite/fault.rs", &["charges", "idempotency_keys"], "messages of SQLite's, in a test"),
 ];
 

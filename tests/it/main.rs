@@ -24,6 +24,7 @@ mod model;
 mod money;
 mod operators;
 mod outbound;
+mod parsers;
 mod reconciliation;
 mod refunds;
 mod remote_acquirer;

@@ -124,7 +124,7 @@ async fn a_receiver_that_breaks_kept_connections_gets_a_call_twice_at_most() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_a_failed_connection_and_no_handshake() {
+async fn an_answer_that_is_no_http_is_a_failed_connection_and_no_handshake() {
     let nonsense = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = nonsense.local_addr().unwrap();
     tokio::spawn(async move {

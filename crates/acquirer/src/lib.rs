@@ -119,7 +119,7 @@ impl fmt::Display for CallKey {
 /// A request for money from a card.
 #[derive(Clone, Debug)]
 pub struct AuthoriseCall {
-    /// The key of this call.
+    /// Under one key the acquirer acts once, however often it is asked.
     pub key: CallKey,
     /// Digits only, as [`CardNumber::digits`] gives them.
     pub number: Secret,
@@ -133,7 +133,7 @@ pub struct AuthoriseCall {
     pub name: Option<String>,
     /// In base units of the currency.
     pub amount: i64,
-    /// The currency of the amount.
+    /// ISO 4217.
     pub currency: Currency,
     /// Whether to take the money at once, or only to reserve it.
     pub capture: bool,
@@ -157,13 +157,13 @@ pub struct NetworkProof {
 /// A capture, void or refund of an approved payment.
 #[derive(Clone, Debug)]
 pub struct FollowUpCall {
-    /// The key of this call.
+    /// Under one key the acquirer acts once, however often it is asked.
     pub key: CallKey,
-    /// The reference of the approval.
+    /// As the approval gave it.
     pub reference: String,
     /// In base units of the currency.
     pub amount: i64,
-    /// The currency of the approval.
+    /// That of the approval.
     pub currency: Currency,
     /// The fault that the sandbox forces on this call; real acquirers ignore it.
     pub fault: Option<Fault>,
@@ -185,7 +185,7 @@ pub enum RefundAnswer {
     Fails,
 }
 
-/// Why a call was not done, or not known to be done.
+/// The reason why a call was not done, or not known to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The issuer refused. Final.

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_test_number_says_what_it_does() {
+    fn the_description_of_a_test_number_says_its_outcome() {
         for row in TABLE {
             for number in row.numbers() {
                 let shown = CardNumber::parse(&Secret::from(number)).unwrap();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_card_number_is_none() {
+    fn a_text_that_cannot_be_a_card_number_is_none() {
         for text in [
             "",
             "4",

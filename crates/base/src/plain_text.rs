@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_spelled_out_and_names_of_people_stay() {
+    fn control_characters_are_spelled_out_and_names_of_people_stay() {
         for (text, shown) in [
             ("k\u{1b}[1A\r\n\t\0", "k\\u001b[1A\\u000d\\u000a\\u0009\\u0000"),
             ("\u{7f}\u{80}\u{9b}2J\u{9f}", "\\u007f\\u0080\\u009b2J\\u009f"),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_stream_draws_shifts_no_other() {
+    fn draws_of_one_stream_shift_no_other() {
         let (alone, beside) = (RandomSource::seeded("a"), RandomSource::seeded("a"));
         beside.bytes::<16>(RandomStream::Request);
         beside.bytes_of::<2>(RandomStream::Retry, "whr_1");

@@ -48,7 +48,7 @@ pub struct RequestContext {
 /// How much of its rate an account has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateStatus {
-    /// How many requests it may send within a time.
+    /// The number of requests that it may send within a time.
     pub requests: u32,
     /// That time, in seconds.
     pub seconds: u32,
@@ -131,12 +131,12 @@ impl RequestContext {
         }
     }
 
-    /// Returns whether the request waited for `wait`.
+    /// Returns whether the request waited at all; [`Self::millis`] rounds up.
     pub fn waited(&self, wait: Wait) -> bool {
         self.counter(wait).load(Ordering::Relaxed) > 0
     }
 
-    /// Returns the milliseconds that the request waited for `wait`.
+    /// Returns how long the request waited, in milliseconds, rounded up.
     pub fn millis(&self, wait: Wait) -> u64 {
         self.counter(wait).load(Ordering::Relaxed).div_ceil(1000)
     }
@@ -233,7 +233,7 @@ pub fn upload_bytes() -> u64 {
     REQUEST_CONTEXT.try_with(|request| request.upload_bytes.load(Ordering::Relaxed)).unwrap_or_default()
 }
 
-/// Returns the id of the request.
+/// Returns the X-Request-Id of the current request, or an empty text outside of one.
 pub fn request_id() -> String {
     REQUEST_CONTEXT.try_with(|request| request.id.clone()).unwrap_or_default()
 }

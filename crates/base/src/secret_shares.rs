@@ -17,7 +17,7 @@ const SPLIT: usize = 4;
 /// The bytes by which a mistyped share and a wrong secret are recognised.
 const CHECK: usize = 4;
 
-/// Why shares make up no secret. Positions are counted from 1, in the order in which the shares were entered.
+/// The reason why shares make up no secret. Positions are counted from 1, in the order in which the shares were entered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
     /// A mistyped or cut-off share, or another text.

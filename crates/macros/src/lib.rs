@@ -68,7 +68,6 @@ pub fn view(options: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-/// Returns the attributes of this name as text.
 fn attributes(field: &Field, name: &str) -> String {
     let named = field.attrs.iter().filter(|attribute| attribute.path().is_ident(name));
     named.map(|Attribute { meta, .. }| quote!(#meta).to_string()).collect()

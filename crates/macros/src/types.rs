@@ -22,7 +22,6 @@ fn prefix_of_parameter(name: &str) -> Option<&'static str> {
     kinds().find_map(|(kind, _, prefix)| kind.eq_ignore_ascii_case(&noun).then_some(prefix))
 }
 
-/// Returns the pattern of the tokens with a prefix.
 fn pattern(prefix: &str) -> String {
     format!("^{prefix}[A-Za-z0-9_-]{{22}}$")
 }
@@ -103,7 +102,6 @@ fn name(ty: &Type) -> String {
     path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }
 
-/// Returns the argument of a generic type of this name.
 fn argument<'t>(generic: &str, ty: &'t Type) -> Option<&'t Type> {
     let Type::Path(path) = ty else { return None };
     let segment = path.path.segments.last().filter(|segment| segment.ident == generic)?;

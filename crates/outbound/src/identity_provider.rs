@@ -61,7 +61,7 @@ pub struct IdentityProvider {
 /// The provider's name of a role. A role may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleName {
-    /// The role.
+    /// The role that a person with this name gets.
     pub role: Role,
     /// Its name in the claim.
     pub name: String,
@@ -92,7 +92,7 @@ pub struct SignInAttempt {
 /// A person, as the provider names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The provider.
+    /// The URL of the provider, as its tokens name it.
     pub issuer: String,
     /// The provider's name for the person, which never changes.
     pub subject: String,
@@ -102,7 +102,7 @@ pub struct Identity {
     pub roles: Vec<Role>,
 }
 
-/// Why nobody is signed in. The texts hold no token.
+/// The reason why nobody is signed in. The texts hold no token.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The provider does not answer, or not as a provider does.
@@ -173,7 +173,7 @@ impl IdentityProvider {
         })
     }
 
-    /// Returns the issuer.
+    /// Returns the URL of the provider, as its tokens must name it.
     pub fn issuer(&self) -> &str {
         self.issuer.as_str()
     }

@@ -43,11 +43,11 @@ use self::lookup::GuardedResolver;
 /// The User-Agent of outbound calls.
 pub const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
 
-/// How long an unused connection is kept: less than the five seconds after which common servers close it, because a
+/// The time for which an unused connection is kept: less than the five seconds after which common servers close it, because a
 /// request that meets the close is lost.
 pub const IDLE: Duration = Duration::from_secs(4);
 
-/// How long a connection may take after its call has been given up.
+/// The time that a connection may take after its call has been given up.
 const CONNECT: Duration = Duration::from_secs(15);
 
 /// Returns a client for the one server that the operator names: it calls any address.

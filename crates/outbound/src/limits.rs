@@ -4,27 +4,27 @@ use std::time::Duration;
 
 /// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// How long the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
+/// The time for which the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
 pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
-/// How many names' addresses are cached.
+/// The number of names' addresses that are cached.
 pub const LOOKUPS_MAX: u64 = 1000;
-/// How long an endpoint may take to answer a webhook (`docs/decisions.md`, 246).
+/// The time that an endpoint may take to answer a webhook (`docs/decisions.md`, 246).
 pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
 /// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
 pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);
-/// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
+/// The number of spans that wait for the trace collector; more are lost (`docs/decisions.md`, 350).
 pub const SPANS_WAITING_MAX: usize = 2048;
-/// How many spans one post sends.
+/// The number of spans that one post sends.
 pub const SPANS_A_POST_MAX: usize = 512;
-/// How long a stopping process waits for the collector.
+/// The time for which a stopping process waits for the collector.
 pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
+/// The time that a call to the provider may take: a sign-in makes up to three of them, one after the other.
 pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
 /// How much of each of its answers is read.
 pub const PROVIDER_BYTES_MAX: usize = 1024 * 1024;
-/// How many characters of a name from the provider are kept.
+/// The number of characters of a name from the provider that are kept.
 pub const PERSON_NAME_MAX: usize = 200;
 /// The size of one part of an upload to a bucket: the least that S3 accepts.
 pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
-/// How many blobs a process writes to its bucket at once; each holds a part in memory.
+/// The number of blobs that a process writes to its bucket at once; each holds a part in memory.
 pub const BUCKET_WRITES_MAX: usize = 2;

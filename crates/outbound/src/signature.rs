@@ -11,7 +11,7 @@ use sha2::Sha256;
 
 use crate::limits::SIGNATURE_TOLERANCE;
 
-/// Why a webhook cannot be signed.
+/// The reason why a webhook cannot be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotSignable(&'static str);

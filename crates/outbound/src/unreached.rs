@@ -1,9 +1,9 @@
-//! Why a call has no response.
+//! The reason why a call has no response.
 
 use std::error::Error;
 use std::io;
 
-/// Why an outbound call has no response (`docs/decisions.md`, 247).
+/// The reason why an outbound call has no response (`docs/decisions.md`, 247).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Self::description(*self))]
 pub enum OutboundError {
@@ -19,7 +19,7 @@ pub enum OutboundError {
     ForbiddenAddress,
 }
 
-/// Why an exchange has no response.
+/// The reason why an exchange has no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ExchangeError {
     /// There is none.

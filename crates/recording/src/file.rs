@@ -8,24 +8,21 @@ use tempfile::NamedTempFile;
 use super::har::{self, Entry};
 use super::{Exchange, Format, head};
 
-/// A file that is being written, beside its later place.
-pub struct RecordingFile {
-    path: PathBuf,
+/// Writes a recording in either form.
+pub struct RecordingWriter<W> {
     format: Format,
-    file: BufWriter<NamedTempFile>,
+    out: W,
     count: usize,
 }
 
-impl RecordingFile {
-    /// Begins a file.
-    pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = BufWriter::new(NamedTempFile::new_in(folder)?);
+impl<W: Write> RecordingWriter<W> {
+    /// Begins a recording.
+    pub fn new(mut out: W, format: Format) -> io::Result<Self> {
         match format {
-            Format::Har => file.write_all(har::frame().0.as_bytes())?,
-            Format::JsonLines => writeln!(file, "{}", head())?,
+            Format::Har => out.write_all(har::frame().0.as_bytes())?,
+            Format::JsonLines => writeln!(out, "{}", head())?,
         }
-        Ok(Self { path: path.to_owned(), format, file, count: 0 })
+        Ok(Self { format, out, count: 0 })
     }
 
     /// Writes a request.
@@ -33,20 +30,45 @@ impl RecordingFile {
         match self.format {
             Format::Har => {
                 let comma = if self.count == 0 { "" } else { ",\n" };
-                write!(self.file, "{comma}{}", serde_json::to_string(&Entry::new(exchange))?)?;
+                write!(self.out, "{comma}{}", serde_json::to_string(&Entry::new(exchange))?)?;
             }
-            Format::JsonLines => writeln!(self.file, "{}", serde_json::to_string(exchange)?)?,
+            Format::JsonLines => writeln!(self.out, "{}", serde_json::to_string(exchange)?)?,
         }
         self.count += 1;
         Ok(())
     }
 
-    /// Puts the file in its place. One that exists is replaced.
-    pub fn finish(mut self) -> io::Result<()> {
+    /// Writes the end.
+    pub fn finish(mut self) -> io::Result<W> {
         if self.format == Format::Har {
-            self.file.write_all(har::frame().1.as_bytes())?;
+            self.out.write_all(har::frame().1.as_bytes())?;
         }
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(self.out)
+    }
+}
+
+/// A file that is being written, beside its later place.
+pub struct RecordingFile {
+    path: PathBuf,
+    recording: RecordingWriter<BufWriter<NamedTempFile>>,
+}
+
+impl RecordingFile {
+    /// Begins a file.
+    pub fn create(path: &Path, format: Format) -> io::Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = BufWriter::new(NamedTempFile::new_in(folder)?);
+        Ok(Self { path: path.to_owned(), recording: RecordingWriter::new(file, format)? })
+    }
+
+    /// Writes a request.
+    pub fn write(&mut self, exchange: &Exchange) -> io::Result<()> {
+        self.recording.write(exchange)
+    }
+
+    /// Puts the file in its place. One that exists is replaced.
+    pub fn finish(self) -> io::Result<()> {
+        let file = self.recording.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())

@@ -20,7 +20,6 @@ const REPLAYED: &str = "idempotent-replayed";
 /// Sizes that nobody has measured.
 const UNKNOWN: i64 = -1;
 
-/// A file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Har {
     log: Log,
@@ -121,7 +120,6 @@ pub(super) fn frame() -> (String, &'static str) {
 }
 
 impl Har {
-    /// Returns the requests of a recording.
     pub(super) fn exchanges(self) -> Result<Vec<Exchange>, String> {
         let Log { creator, entries, .. } = self.log;
         if creator.name != CREATOR {

@@ -11,7 +11,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use self::file::RecordingFile;
+pub use self::file::{RecordingFile, RecordingWriter};
 use self::har::Har;
 pub use self::holes::{Piece, pieces};
 pub use self::secrets::{is_drawn, nested_object, without_card_numbers, without_secrets};

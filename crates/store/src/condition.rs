@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::mutex::lock;
 use sea_orm::DbErr;
 
-use super::connect::answered;
+use crate::connect::answered;
 use crate::error::{StoreError, is_unavailable};
 
 /// The known write condition of the database.
 #[derive(Debug, Default)]
-pub(super) struct Condition {
+pub(crate) struct Condition {
     failures: AtomicU64,
     /// The number of failures before the last write that proved the database writable.
     proven: AtomicU64,
@@ -66,7 +66,7 @@ impl Condition {
 }
 
 /// A guard: its owner proves that the database can be written.
-pub(super) struct Doubt<'c> {
+pub(crate) struct Doubt<'c> {
     of: &'c Condition,
     failures: u64,
 }

@@ -16,15 +16,15 @@ use sea_orm::{
     Statement, sqlx,
 };
 
-use super::distributed;
-use super::either::{Either, Origin, Reading};
-use super::location::Location;
-use super::postgres_pool::PostgresPool;
-use super::probe::probe;
-use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
-use super::statement_observer::watched;
-use super::statements::Statements;
+use crate::citus::distributed;
+use crate::either::{Either, Origin, Reading};
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
+use crate::location::Location;
+use crate::postgres::pool::PostgresPool;
+use crate::postgres::probe::probe;
+use crate::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
+use crate::statement_observer::watched;
+use crate::statements::Statements;
 
 /// An error that makes a database unusable, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -198,7 +198,7 @@ async fn prepared_file<M: MigratorTrait>(
 }
 
 /// Opens the database; a server passes its lock. Also returns why the database cannot be written, if it can only be read.
-pub(super) async fn open(
+pub(crate) async fn open(
     location: &Location,
     lock: Option<&FileLock>,
     statements: &Arc<Statements>,
@@ -239,7 +239,7 @@ fn lacks_room(path: &Path) -> Option<String> {
 }
 
 /// Checks that a PostgreSQL database is ours, and migrates its schema.
-pub(super) async fn prepare<M: MigratorTrait>(
+pub(crate) async fn prepare<M: MigratorTrait>(
     database: &DatabaseConnection,
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
@@ -258,7 +258,7 @@ async fn lacks_steps<M: MigratorTrait>(database: &impl ConnectionTrait) -> Resul
 }
 
 /// Refuses a worker of a cluster: a table that it creates is only its own.
-pub(super) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(), ConnectError> {
+pub(crate) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(), ConnectError> {
     if distributed::is_worker(database).await? { Err(ConnectError::Worker) } else { Ok(()) }
 }
 
@@ -282,17 +282,17 @@ async fn run<M: MigratorTrait>(database: &DatabaseConnection, on_step: OnStep<'_
 
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
 /// in our queue, which is fairer.
-pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
+pub(crate) const POSTGRES_CONNECTIONS: u32 = 16;
 /// Of these, the connections for statements; others are for long reads, and for group commit.
 const POSTGRES_STATEMENTS: usize = 12 - GROUPS_MAX as usize;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
-pub(super) const POSTGRES_CACHED: usize = 512;
-pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const POSTGRES_CACHED: usize = 512;
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Saves a round trip per request; the first statement notices a dead connection.
-pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
-pub(super) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
+pub(crate) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
+pub(crate) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 
-pub(super) fn options(url: &str, connections: u32) -> ConnectOptions {
+pub(crate) fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
@@ -308,19 +308,19 @@ pub(super) fn options(url: &str, connections: u32) -> ConnectOptions {
 /// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
 /// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request, also
 /// where a payment waits twice for a connection before it waits for the lock.
-pub(super) const PATIENCE: [(&str, &str); 3] =
+pub(crate) const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
 /// How statements are planned, whatever PostgreSQL knows of its tables: a page is read in the order of its index, which is mostly in
 /// memory. PostgreSQL supposes a disk on which the next row of an index costs four times that of the table. Before it has counted an
 /// account's rows, it would therefore rather read and sort all of them. What it guesses also makes it compile plans in vain.
-pub(super) const OF_PLANS: [(&str, &str); 2] = [("random_page_cost", "1"), ("jit", "off")];
+pub(crate) const OF_PLANS: [(&str, &str); 2] = [("random_page_cost", "1"), ("jit", "off")];
 
 /// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
 /// work, and close them. Without the extension PostgreSQL ignores it.
 const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "1")];
 
-pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
+pub(crate) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
         let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_CITUS);
@@ -341,7 +341,7 @@ const OF_GROUPS: [(&str, &str); 5] = [
 ];
 
 /// Returns the connections of group commit, which connect when they are first needed.
-pub(super) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result<PostgresPool, ConnectError> {
+pub(crate) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result<PostgresPool, ConnectError> {
     let mut options = options(url, GROUPS_MAX.into());
     options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
         let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_GROUPS);
@@ -351,7 +351,7 @@ pub(super) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result
 }
 
 /// Connects with time-outs, to read what other connections may have locked.
-pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+pub(crate) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;
     let mut options = options(url, 1);
     options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
@@ -359,14 +359,14 @@ pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectEr
 }
 
 /// Connects without time-outs.
-pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+pub(crate) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;
     Ok(Database::connect(options(url, 1)).await?)
 }
 
 /// Refuses a path that cannot be a database or that this user cannot write to: checks the existing part of the file and of
 /// the folders above it.
-pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
+pub(crate) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
     if path.is_dir() {
         return Err(ConnectError::NoFile(path.into()));
     }
@@ -382,7 +382,7 @@ pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// Refuses another program's file. It is inspected before, because turning on the write-ahead log changes the file itself.
-pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+pub(crate) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
@@ -390,13 +390,13 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// Connects to an existing file without changing its settings.
-pub(super) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
+pub(crate) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
 /// Refuses a database that has tables but not our record of migrations: another program owns it. Returns whether
 /// the record exists.
-pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<bool, ConnectError> {
+pub(crate) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<bool, ConnectError> {
     refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
 }
 
@@ -421,12 +421,12 @@ fn refuse_others(tables: Option<QueryResult>) -> Result<bool, ConnectError> {
 }
 
 /// Returns the code of an error that the database itself returned.
-pub(super) fn answered(error: &DbErr) -> Option<String> {
+pub(crate) fn answered(error: &DbErr) -> Option<String> {
     answer(error)?.code().map(Into::into)
 }
 
 /// Returns whether an insert into a table failed because a row with the same key was there.
-pub(super) fn taken(error: &DbErr, table: &str) -> bool {
+pub(crate) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
         // SQLite names the columns, or an index of expressions, only in its message, Citus the constraint of its shard.
         let mentions = |name: String| answer.message().contains(&name);

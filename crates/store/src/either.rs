@@ -6,9 +6,9 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement, StreamTrait,
 };
 
-use super::columns::{FromColumns, PostgresRow};
-use super::postgres_pool::PostgresPool;
-use super::sqlite::{ReadSnapshot, Readers, SqliteAdapter, WriteConnection};
+use crate::postgres::pool::PostgresPool;
+use crate::read::columns::{FromColumns, PostgresRow};
+use crate::sqlite::{ReadSnapshot, Readers, SqliteAdapter, WriteConnection};
 
 /// A connection to SQLite or PostgreSQL.
 #[derive(Clone)]
@@ -20,9 +20,9 @@ pub enum Either<S, P> {
 }
 
 /// The connections that reads run on.
-pub(super) type Reading = Either<Readers, PostgresPool>;
+pub(crate) type Reading = Either<Readers, PostgresPool>;
 /// The connections on which transactions begin.
-pub(super) type Origin = Either<WriteConnection, PostgresPool>;
+pub(crate) type Origin = Either<WriteConnection, PostgresPool>;
 /// A read transaction: all its queries see the same committed state.
 pub type Snapshot = Either<ReadSnapshot, DatabaseTransaction>;
 

@@ -1,4 +1,4 @@
-//! Why a unit of work fails. Units have an error of their own, which the store carries without knowing it.
+//! The reason why a unit of work fails. Units have an error of their own, which the store carries without knowing it.
 
 use std::any::Any;
 
@@ -6,7 +6,7 @@ use sea_orm::DbErr;
 use sea_orm::RuntimeErr::SqlxError;
 use sea_orm::sqlx::Error as Sqlx;
 
-/// Why a unit of work failed: the database, the store, or the unit, whose own error is inside.
+/// The reason why a unit of work failed: the database, the store, or the unit, whose own error is inside.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database failed.

@@ -5,40 +5,20 @@
 //! It knows `base`, the schema (`migration`) and the columns of tables (`entity`), but no table of payments; a unit fails with an error
 //! that only its caller knows ([`StoreError`]).
 
-mod backup;
-mod cached_statement;
-mod columns;
+mod admin;
+mod citus;
 mod condition;
 mod connect;
-mod copy;
-mod deferred_updates;
-mod derived;
-mod distributed;
 mod either;
 mod error;
-mod group_commit;
-mod group_statement;
-mod inspect;
-mod installation_info;
-mod integrity;
 pub mod limits;
 mod location;
-mod notifications;
-mod open_transaction;
 mod postgres;
-mod postgres_pool;
-mod probe;
-mod rewrite;
-mod room;
-mod rows;
+mod read;
 mod sqlite;
 mod statement_observer;
 mod statements;
-mod sums;
-mod tx;
 mod unit;
-mod unit_call;
-mod write_buffer;
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -51,41 +31,42 @@ use entity::{AccountToken, Timestamp};
 use migration::MigratorTrait;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 
-pub use backup::{BackupError, backup};
-pub use cached_statement::CachedStatement;
-pub use columns::{ColumnReader, FromColumns};
-pub use connect::{ConnectError, migrate};
-pub use copy::{CopiedTable, Copy, CopyError, FollowingCopy};
-pub use derived::Derivation;
-pub use distributed::{NotDistributed, Place, distribute};
-pub use either::Snapshot;
-pub use error::{StoreError, UnitError, is_unavailable};
-pub use inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, SqliteFile, inspect};
-pub use installation_info::{
+pub use admin::backup::{BackupError, backup};
+pub use admin::copy::{CopiedTable, Copy, CopyError, FollowingCopy};
+pub use admin::inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, SqliteFile, inspect};
+pub use admin::installation_info::{
     CLOCK, FoundKey, InstallationInfo, read_installation, read_installation_to_copy,
 };
-pub use integrity::{Integrity, check_integrity};
+pub use admin::integrity::{Integrity, check_integrity};
+pub use admin::rewrite::{Rewriting, rewrite};
+pub use citus::distributed::{NotDistributed, Place, distribute};
+pub use connect::{ConnectError, migrate};
+pub use either::Snapshot;
+pub use error::{StoreError, UnitError, is_unavailable};
 pub use location::Location;
 pub use migration::Migrator;
-pub use notifications::Notifications;
-pub use rewrite::{Rewriting, rewrite};
-pub use rows::about;
+pub use postgres::notifications::Notifications;
+pub use read::cached_statement::CachedStatement;
+pub use read::columns::{ColumnReader, FromColumns};
 pub use sqlite::FileLock;
 pub use statement_observer::watch;
 pub use statements::{Counts, Statements};
-pub use sums::Sum;
-pub use tx::Tx;
 pub use unit::Unit;
+pub use unit::derived::Derivation;
+pub use unit::rows::about;
+pub use unit::sums::Sum;
+pub use unit::tx::Tx;
 
+use citus::distributed;
+use citus::unit_call::UnitCalls;
 use condition::Condition;
 use either::{Either, Reading};
-use group_commit::{GroupCommit, GroupWriter};
-use group_statement::GroupTexts;
+use postgres::group_commit::{GroupCommit, GroupWriter};
+use postgres::group_statement::GroupTexts;
 use sqlite::ReadSnapshot;
 use statements::Counting;
-use tx::{CommitPath, Listeners, TransactionFactory};
+use unit::tx::{CommitPath, Listeners, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
-use unit_call::UnitCalls;
 
 /// Returns the number of migrations of the schema.
 pub fn schema_steps() -> i32 {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::connect::ConnectError;
-use super::probe;
-use super::sqlite::FileLock;
+use crate::connect::ConnectError;
+use crate::postgres::probe;
+use crate::sqlite::FileLock;
 
 /// The location of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]

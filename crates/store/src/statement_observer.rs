@@ -14,14 +14,14 @@ pub fn watch(watcher: fn(&Statement)) {
 }
 
 /// Shows a statement to the watcher, if there is one.
-pub(super) fn show(statement: &Statement) {
+pub(crate) fn show(statement: &Statement) {
     if let Some(watcher) = WATCHER.get() {
         watcher(statement);
     }
 }
 
 /// Makes PostgreSQL's pool show its statements to the watcher.
-pub(super) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
+pub(crate) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
     if let Some(&watcher) = WATCHER.get() {
         connection.set_metric_callback(move |sent| watcher(sent.statement));
     }

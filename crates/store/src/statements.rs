@@ -8,9 +8,9 @@ use base::request_context::{Wait, waiting};
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
-use super::columns::FromColumns;
-use super::either::Reading;
-use super::span;
+use crate::either::Reading;
+use crate::read::columns::FromColumns;
+use crate::span;
 
 /// Running totals.
 #[derive(Debug, Default)]
@@ -27,20 +27,20 @@ pub struct Counts {
     pub reads: u64,
     /// Statements in units of work; BEGIN and COMMIT are not counted.
     pub writes: u64,
-    /// Commits.
+    /// Of units of work; SQLite commits several at once.
     pub commits: u64,
 }
 
 impl Statements {
-    pub(super) fn wrote(&self) {
+    pub(crate) fn wrote(&self) {
         self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn committed(&self) {
+    pub(crate) fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts {
             reads: self.reads.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
@@ -57,11 +57,11 @@ pub struct Counting<C> {
 }
 
 impl<C: ConnectionTrait> Counting<C> {
-    pub(super) fn new(inner: C, statements: Arc<Statements>) -> Self {
+    pub(crate) fn new(inner: C, statements: Arc<Statements>) -> Self {
         Self { inner, statements }
     }
 
-    pub(super) fn inner(&self) -> &C {
+    pub(crate) fn inner(&self) -> &C {
         &self.inner
     }
 

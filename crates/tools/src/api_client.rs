@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(70);
 /// Short, because a request that meets the close of an idle connection is lost.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// How long a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
+/// The time for which a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
 /// payment
 /// with a lost answer waits for its recovery.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -34,7 +34,7 @@ pub struct ApiClient {
     key: Secret,
 }
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiClientError {
     /// There is no response.
@@ -129,7 +129,6 @@ impl ApiClient {
         key.map(Secret::from).ok_or_else(|| ApiClientError::NoKey(self.address.clone()))
     }
 
-    /// Returns its key.
     pub const fn key(&self) -> &Secret {
         &self.key
     }
@@ -281,7 +280,6 @@ impl Raw {
 
 /// The response to one try.
 pub struct ExactResponse {
-    /// The status.
     pub status: u16,
     /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
@@ -291,12 +289,10 @@ pub struct ExactResponse {
 }
 
 impl ExactResponse {
-    /// Returns a header.
     pub fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
         error_code(&self.body)
     }
@@ -304,11 +300,9 @@ impl ExactResponse {
 
 /// The response of a server.
 pub struct ClientResponse {
-    /// The status.
     pub status: u16,
     /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
-    /// Its X-Request-Id.
     pub request_id: Option<String>,
     /// The body; null if there is none.
     pub body: Value,
@@ -323,13 +317,11 @@ impl ClientResponse {
         Err(format!("{} ({} {})", error_text(&self.body), self.status, self.code()))
     }
 
-    /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
         error_code(&self.body)
     }
 }
 
-/// Returns the code of an error's body.
 fn error_code(body: &Value) -> &str {
     // The body of `insufficient_service_balance` is an array.
     body.get(0).unwrap_or(body)["error"].as_str().unwrap_or_default()
@@ -379,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_no_time_yet_is_asked_again_as_long_as_there_is_patience() {
+    async fn a_busy_server_is_asked_again_as_long_as_there_is_patience() {
         for (head, times) in [
             ("503 Unavailable\r\nRetry-After: 1", 2),
             ("409 Conflict\r\nRetry-After: soon", 2),

@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use crate::api_client::{ApiClient, ApiClientError};
 use crate::terminal::HEAD;
 
-/// One event.
 pub struct Event {
     /// What a line of it shows.
     pub head: Head,
@@ -30,7 +29,6 @@ impl Display for Event {
 /// The parts of an event that a line shows.
 #[derive(Deserialize)]
 pub struct Head {
-    /// Its token.
     pub token: EventToken,
     /// Its type, in the words of the API.
     pub r#type: String,
@@ -42,14 +40,12 @@ pub struct Head {
     pub sequence: u64,
 }
 
-/// The record in an event.
 #[derive(Deserialize)]
 pub struct Subject {
-    /// Its token.
     pub token: String,
 }
 
-/// How many events are read at once.
+/// The number of events that are read at once.
 const PAGE: usize = 200;
 
 /// Returns the number of the account's last event; 0 without one.

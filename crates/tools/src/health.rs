@@ -36,7 +36,6 @@ pub struct Health {
 /// The time limit of each step; a health check waits only a few seconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Runs the command.
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = reachable(command.admin_listen.unwrap_or(command.listen));
     let path = if command.ready { "/readyz" } else { "/healthz" };

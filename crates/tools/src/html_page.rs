@@ -5,7 +5,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const STYLE: &str = concat!(include_str!("../colours.css"), include_str!("../dashboard.css"));
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Renders a page.
 pub fn page(title: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)

@@ -7,15 +7,13 @@ use base::plain_text::escape;
 use maud::{PreEscaped, html};
 
 pub struct TestCase {
-    /// Its name.
     pub name: String,
-    /// How many milliseconds it took.
+    /// The number of milliseconds that it took.
     pub ms: u64,
     /// What is wrong, if it failed.
     pub failure: Option<String>,
 }
 
-/// Writes a file with one suite.
 pub fn write(file: &Path, suite: &str, cases: &[TestCase]) -> Result<(), String> {
     let text = document(suite, cases);
     durable_fs::replace_file(file, text.as_bytes()).map_err(|error| format!("{}: {error}", file.display()))

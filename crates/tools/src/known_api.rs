@@ -7,24 +7,19 @@ use serde_json::Value;
 pub struct KnownApi {
     /// The release of the program.
     pub version: &'static str,
-    /// Returns the OpenAPI document.
     pub document: fn() -> Value,
     /// What the document says of an answer that only strict handling causes.
     pub strict_only: &'static str,
     /// Returns the faults of parameters.
     pub faults: fn(Parameters, &Value) -> Vec<ParameterFault>,
-    /// Returns an error of the API by its code.
     pub error: fn(&str) -> Option<KnownError>,
     /// Returns the test number that a placeholder of a recording names.
     pub test_card: fn(&str) -> Option<&'static str>,
 }
 
-/// An error of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownError {
-    /// Its code.
     pub code: &'static str,
-    /// The status of its answer.
     pub status: u16,
     /// Its sentence.
     pub description: &'static str,

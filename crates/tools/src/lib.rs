@@ -5,6 +5,8 @@
 //! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
 //! are for all commands.
 
+#![expect(missing_docs, reason = "names speak inside of the program, whose commands these are")]
+
 pub mod api_client;
 pub mod bench;
 pub mod coverage;

@@ -83,7 +83,6 @@ pub fn webhook_key(text: &str) -> Result<Secret, &'static str> {
     bytes.filter(|bytes| !bytes.is_empty()).map(|_| text.into()).ok_or("not whsec_ and base64")
 }
 
-/// Runs the command.
 pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let Listen { forward_to, events, sign_with, json, server } = command;
     let (mut stop, events) = (on_signals(Signal::STOP)?, List::all(&events));
@@ -148,7 +147,6 @@ async fn listen(
     }
 }
 
-/// The receiver of the events.
 struct Receiver {
     url: String,
     key: Secret,

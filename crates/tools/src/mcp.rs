@@ -1,21 +1,15 @@
 //! `card-payments mcp`: a test server's payments as tools of the Model Context Protocol, for programs that read instead of people.
 
+mod session;
 mod tools;
-mod transport;
 
 use std::error::Error;
+use std::sync::Arc;
 
 use clap::Args;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use self::tools::{OfferedTool, ToolRequest};
-use self::transport::LineTransport;
 use crate::api_client::{ApiClient, ApiClientError};
 use crate::known_api::KnownApi;
 use crate::server_options::{ServerOptions, refuse_live};
@@ -42,87 +36,78 @@ const INSTRUCTIONS: &str = "Tools on one account of a card payments server's tes
     with error, error_description, messages and request_id, which get_sandbox_request takes. A tool that changes something takes \
     idempotency_key: a new one, such as a UUID, for each thing to do, and the same one to retry a call whose outcome is unknown.";
 
-/// Runs the command.
 pub async fn run(Mcp { server }: Mcp, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let server = server.open().await?;
     refuse_live(&server, "no tools are offered").await?;
-    match (ToolServer { server, version: api.version, tools: tools::all(&(api.document)()) })
-        .serve(LineTransport::new(tokio::io::stdin(), tokio::io::stdout()))
-        .await
-    {
-        Ok(running) => {
-            running.waiting().await?;
-            Ok(())
-        }
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        // The error would print the message, which may hold anything.
-        Err(_) => Err("the client's first message does not begin a session".into()),
-    }
+    let tools = tools::all(&(api.document)()).into_iter().map(Arc::new).collect();
+    session::serve(
+        ToolServer { server, version: api.version, tools },
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+    )
+    .await
 }
 
-/// The tools of one account.
 struct ToolServer {
     server: ApiClient,
     version: &'static str,
-    tools: Vec<OfferedTool>,
-}
-
-impl ServerHandler for ToolServer {
-    fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("card-payments", self.version))
-            .with_instructions(INSTRUCTIONS)
-    }
-
-    async fn list_tools(
-        &self,
-        _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.iter().map(|tool| tool.shown.clone()).collect()))
-    }
-
-    async fn call_tool(
-        &self,
-        call: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.tools.iter().find(|tool| tool.shown.name == call.name) else {
-            return Err(ErrorData::invalid_params("there is no such tool", None));
-        };
-        let result = match tool.request(call.arguments.unwrap_or_default()) {
-            Ok(request) => self.answer_to(&request).await,
-            Err(faults) => CallToolResult::structured_error(wrong_arguments(&faults)),
-        };
-        Ok(result.into())
-    }
+    tools: Vec<Arc<OfferedTool>>,
 }
 
 impl ToolServer {
-    /// Makes a tool's request. Every refusal and every failure is a result that the assistant reads.
-    async fn answer_to(&self, request: &ToolRequest) -> CallToolResult {
+    fn info(&self) -> Value {
+        json!({ "name": "card-payments", "version": self.version })
+    }
+
+    /// Returns the tools as clients see them.
+    fn shown_tools(&self) -> Vec<&Value> {
+        self.tools.iter().map(|tool| &tool.shown).collect()
+    }
+
+    fn find_tool(&self, name: &str) -> Option<Arc<OfferedTool>> {
+        self.tools.iter().find(|tool| tool.shown["name"] == name).cloned()
+    }
+
+    /// Calls a tool. Every refusal and every failure is a result that the assistant reads.
+    async fn call(&self, tool: &OfferedTool, arguments: &Value) -> Value {
+        let (content, is_error) = match tool.request(arguments) {
+            Ok(request) => match self.answer_to(&request).await {
+                Ok(answer) => (answer, false),
+                Err(refusal) => (refusal, true),
+            },
+            Err(faults) => (wrong_arguments(&faults), true),
+        };
+        json!({
+            "content": [{ "type": "text", "text": content.to_string() }],
+            "structuredContent": content,
+            "isError": is_error,
+        })
+    }
+
+    /// Makes a tool's request. Returns the API's answer, or its refusal.
+    async fn answer_to(&self, request: &ToolRequest) -> Result<Value, Value> {
         let ToolRequest { method, path, body, idempotency_key } = request;
         let key = idempotency_key.iter().map(|key| ("idempotency-key", key.as_str()));
         let key: Vec<_> = key.collect();
         match self.server.answer_to(method.clone(), path, body.as_ref(), &key).await {
-            Ok(answer) if (200..300).contains(&answer.status) => CallToolResult::structured(answer.body),
-            Ok(answer) => refused(answer.body, answer.status, answer.request_id),
+            Ok(answer) if (200..300).contains(&answer.status) => Ok(answer.body),
+            Ok(answer) => Err(refused(answer.body, answer.status, answer.request_id)),
             Err(ApiClientError::Refused { status, body, request_id, .. }) => {
-                refused(body, status, request_id)
+                Err(refused(body, status, request_id))
             }
-            Err(error) => CallToolResult::structured_error(json!({ "error_description": error.to_string() })),
+            Err(error) => Err(json!({ "error_description": error.to_string() })),
         }
     }
 }
 
 /// Returns the API's refusal: its own body, with the status and the request's id.
-fn refused(body: Value, status: u16, request_id: Option<String>) -> CallToolResult {
+fn refused(body: Value, status: u16, request_id: Option<String>) -> Value {
     // The body of `insufficient_service_balance` is an array.
     let body = body.get(0).cloned().unwrap_or(body);
     let mut body = body.as_object().cloned().unwrap_or_default();
     body.insert("status".into(), status.into());
     body.insert("request_id".into(), request_id.into());
-    CallToolResult::structured_error(body.into())
+    body.into()
 }
 
 /// Returns the refusal of arguments that no request can be made of, in the form of the API's.

@@ -23,7 +23,6 @@ pub type Signals = mpsc::Receiver<Signal>;
 
 /// A server that lives as long as a command.
 pub struct OwnServer {
-    /// Its address.
     pub url: String,
     /// The secret key of its first account.
     pub secret_key: String,

@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(200);
 const OF_UNKNOWN_LENGTH: &str = "{msg} {spinner} {elapsed}";
 
-/// The unit of a bar.
 #[derive(Debug, Clone, Copy)]
 pub enum Unit {
     /// Records, tables, proofs.

@@ -26,7 +26,6 @@ where
     }
 }
 
-/// What the line shows of a request.
 #[derive(Default)]
 struct RequestLine {
     method: String,

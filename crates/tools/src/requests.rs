@@ -53,7 +53,6 @@ impl FileFormat {
     }
 }
 
-/// Runs the command.
 pub async fn run(command: Requests) -> Result<(), Box<dyn Error>> {
     let Requests { to, format, json, server } = command;
     let of_file = |error| format!("{}: {error}", to.display());

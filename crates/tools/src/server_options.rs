@@ -27,7 +27,6 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns whether a server is named.
     pub fn is_named(&self) -> bool {
         self.server.is_some()
     }
@@ -68,7 +67,6 @@ fn server_address(text: &str) -> Result<String, &'static str> {
     Ok(address.strip_suffix("/1").unwrap_or(&address).to_owned())
 }
 
-/// Parses the address of a receiver.
 pub fn receiver_address(text: &str) -> Result<String, &'static str> {
     let address = with_scheme(text);
     if is_http_url(&address) { Ok(address) } else { Err(NO_ADDRESS) }

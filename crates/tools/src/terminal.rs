@@ -137,7 +137,6 @@ pub fn print_notice(line: impl Display) {
 /// escapes those of strangers.
 pub struct LineLog<M>(pub M);
 
-/// An entry of the log.
 pub struct LogEntry<W>(W);
 
 impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for LineLog<M> {

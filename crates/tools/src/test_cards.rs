@@ -16,17 +16,14 @@ const CARDS: [(&str, &str); 8] = [
     ("refunds_fail", "4200700000000013"),
 ];
 
-/// Returns all words.
 pub fn words() -> [&'static str; CARDS.len()] {
     CARDS.map(|(word, _)| word)
 }
 
-/// Returns the number of a word's card.
 pub fn number(word: &str) -> Option<&'static str> {
     CARDS.iter().find(|(known, _)| *known == word).map(|(_, number)| *number)
 }
 
-/// Returns the parameters of a card.
 pub fn card(number: &str, holder: &str) -> Value {
     let cvc = if number.len() == 15 { "1234" } else { "123" };
     json!({

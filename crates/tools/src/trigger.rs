@@ -48,7 +48,6 @@ pub struct Trigger {
     server: ServerOptions,
 }
 
-/// Runs the command.
 pub async fn run(command: Trigger, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let Trigger { event, json, server, .. } = command;
     // clap has checked the word.

@@ -28,7 +28,7 @@ pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};
 pub use self::seals::Seals;
 
-/// Why sealed bytes cannot be opened.
+/// The reason why sealed bytes cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
     /// The table does not hold the data key.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_in_its_context_only() {
+    fn a_ciphertext_opens_in_its_context_only() {
         let sealed = vault().seal(CARD, NUMBER);
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
         assert_eq!(opened(&vault(), b"card number of card_2", &sealed), Err(VaultError::NotAuthentic));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_data_key_seals_is_counted_over_a_rotation() {
+    fn seals_of_each_data_key_are_counted_over_a_rotation() {
         let vault = vault();
         vault.seal(CARD, NUMBER);
         let former = vault.data_keys();

@@ -34,7 +34,7 @@ pub struct Wrapped {
     pub bytes: Vec<u8>,
 }
 
-/// Why a text does not hold operator keys. Names positions and ids, never a key.
+/// The reason why a text does not hold operator keys. Names positions and ids, never a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorKeysError {
     /// Without a valid id the text may be the key itself, so the error names only its position.
@@ -67,7 +67,7 @@ impl OperatorKeys {
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     }
 
-    /// Generates one key.
+    /// Generates a key under this id, with no former ones.
     pub fn generate(id: &str) -> Self {
         debug_assert!(Self::is_id(id), "a generated key parses again");
         Self { wrapping: OperatorKey { id: id.to_owned(), key: Key::random() }, former: Vec::new() }

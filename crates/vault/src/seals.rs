@@ -16,7 +16,7 @@ impl Seals {
         *self.counted().entry(key).or_default() += n;
     }
 
-    /// Returns the seals of a key.
+    /// Returns how many seals of a key are not stored yet.
     pub fn count(&self, key: Uuid) -> u64 {
         self.counted().get(&key).copied().unwrap_or_default()
     }

@@ -54,7 +54,7 @@ pub struct Issuer {
     random: Arc<RandomSource>,
 }
 
-/// How long walletG's payloads and signing keys are valid.
+/// The time for which walletG's payloads and signing keys are valid.
 const MESSAGE_LIFETIME: TimeSpan = TimeSpan::days(7);
 /// The name of test gateways.
 const RECIPIENT: &str = "gateway:cardpayments";

@@ -19,7 +19,6 @@ pub struct Roots {
     pub(super) wallet_g: Vec<RootKey>,
 }
 
-/// A root key of walletG.
 #[derive(Debug, Clone)]
 pub(super) struct RootKey {
     pub key: VerifyingKey,
@@ -34,7 +33,7 @@ impl RootKey {
     }
 }
 
-/// Why a file of roots is invalid.
+/// The reason why a file of roots is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
     /// It is no JSON of that shape.

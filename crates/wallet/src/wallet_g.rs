@@ -24,7 +24,6 @@ use super::message::{Message, milliseconds};
 use super::trust::RootKey;
 use super::{DecryptedPayload, Plain, Roots, TEXT_BYTES_MAX, Unreadable, decoded, encoded};
 
-/// The name of the sender.
 const SENDER: &str = "Google";
 /// The prefix of a gateway's name among recipients.
 const GATEWAY: &str = "gateway:";
@@ -93,7 +92,7 @@ pub struct Gateway {
     recipient: String,
 }
 
-/// Why a gateway is invalid.
+/// The reason why a gateway is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
     /// The key.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 /// One of so many connections is free or idle for as long as requests wait on others, so that a new client need not wait until one of
 /// them is answered.
 const CONNECTIONS_A_KEPT_ONE: usize = 64;
-/// How long a connection has to begin its request before it is closed rather than a wait ended.
+/// The time that a connection has to begin its request before it is closed rather than a wait ended.
 const FRESH: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
@@ -43,9 +43,9 @@ struct Paused {
     idle: Queue,
     unread: Queue,
     waiting: HashMap<Client, Queue>,
-    /// How many requests wait.
+    /// The number of requests that wait.
     waits: usize,
-    /// How many connections are free or held by idle connections, at least, while any request waits.
+    /// The number of connections that are free or held by idle connections, at least, while any request waits.
     kept: usize,
     free: Arc<Semaphore>,
     fresh: Duration,
@@ -63,7 +63,7 @@ struct Interruption {
     signal: Arc<Notify>,
 }
 
-/// Why a connection can be interrupted.
+/// The reason why a connection can be interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pause {
     /// It has no request in flight. It is closed.
@@ -252,7 +252,7 @@ impl ConnectionSlot {
         self.is_gone.notify_one();
     }
 
-    /// Serves a request.
+    /// Runs a request that knows its connection, which is not closed meanwhile for a client that reads nothing.
     pub async fn serve<F: Future>(self: &Arc<Self>, request: F) -> F::Output {
         self.is_served.store(true, Ordering::Relaxed);
         let answer = SLOT.scope(Arc::clone(self), request).await;

@@ -26,7 +26,7 @@ pub enum InputPart {
     End,
 }
 
-/// Why a head is refused.
+/// The reason why a head is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedHead {
     /// The status of the response.

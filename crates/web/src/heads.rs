@@ -23,9 +23,9 @@ pub struct Heads<S> {
     stream: S,
     slot: Arc<ConnectionSlot>,
     buffer: BytesMut,
-    /// How many bytes of the buffer the library may read.
+    /// The number of bytes of the buffer that the library may read.
     passed: usize,
-    /// How many bytes of the buffer were searched for the end of a head.
+    /// The number of bytes of the buffer that were searched for the end of a head.
     seen: usize,
     next: InputPart,
     refused: RefusedHeadSlot,
@@ -65,7 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         }
     }
 
-    /// Returns the slot of the refused head.
+    /// Returns the slot in which a refused head is left, for its answer.
     pub fn refused(&self) -> RefusedHeadSlot {
         self.refused.clone()
     }

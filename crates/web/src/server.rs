@@ -99,7 +99,7 @@ pub async fn serve(
 }
 
 /// Serves one connection. `gone` ends when its client is.
-async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
+pub async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     stream: Heads<S>,
     gone: impl Future<Output = ()>,
     peer: SocketAddr,

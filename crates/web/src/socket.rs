@@ -9,17 +9,17 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// The socket.
+/// A TCP connection that can be watched while another task reads it.
 pub struct Socket {
     read: Arc<OwnedReadHalf>,
     write: OwnedWriteHalf,
 }
 
-/// The watch over a socket.
+/// Sees a reset by the client, while another task reads and writes.
 pub struct SocketWatch(Arc<OwnedReadHalf>);
 
 impl Socket {
-    /// Returns the socket and its watch.
+    /// Divides a connection.
     pub fn watched(stream: TcpStream) -> (Self, SocketWatch) {
         let (read, write) = stream.into_split();
         let read = Arc::new(read);

@@ -31,7 +31,7 @@ struct UnreadRest {
     awaits_reader: bool,
 }
 
-/// The receiver of a returned body.
+/// Gets the rest of a body once its request is answered.
 pub struct BodyReturn(oneshot::Receiver<UnreadRest>);
 
 /// Wraps the body of a request, so that it is returned after the request is answered.

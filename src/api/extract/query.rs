@@ -12,10 +12,9 @@ use crate::params::LISTS;
 
 /// Brackets are part of a name: those of a query with objects or lists are read as in a form.
 const FLAT: Config = Config::new().max_depth(0);
-/// How many parameters `serde_qs` reads: each that it takes out of its map moves all the others.
+/// The number of parameters that `serde_qs` reads: each that it takes out of its map moves all the others.
 const FLAT_PAIRS_MAX: usize = 100;
 
-/// Reads the parameters of a query.
 pub(super) fn read(query: &str) -> Result<Map<String, Value>, Unreadable> {
     if query.is_empty() {
         return Ok(Map::new());

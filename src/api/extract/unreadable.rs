@@ -8,7 +8,7 @@ pub(super) const PAIRS_MAX: usize = 1000;
 pub(super) const TOO_DEEP: Unreadable = Unreadable::Malformed("The parameters are nested too deeply");
 pub(super) const TOO_MANY: Unreadable = Unreadable::Malformed("There are too many parameters");
 
-/// Why the parameters cannot be read. The sentences never repeat what the client sent.
+/// The reason why the parameters cannot be read. The sentences never repeat what the client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
     /// 415: a body of an unsupported type.

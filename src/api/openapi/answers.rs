@@ -36,8 +36,8 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
     }
 }
 
-/// Moves an example that several operations share to the components, named after its schema: a record as it was created, a page of a
-/// list. A changed record differs in one field or two.
+/// Moves the examples to the components, one of each schema and named after it: a record as it was created, a page of a list. A changed
+/// record differs in one field or two.
 pub(super) fn shared(document: &mut Value) {
     let mut groups = BTreeMap::<String, Vec<(bool, &mut Map<String, Value>)>>::new();
     for (_, method, operation) in operations(document) {
@@ -57,7 +57,7 @@ pub(super) fn shared(document: &mut Value) {
         }
     }
     let mut shared = Map::new();
-    for (schema, mut alike) in groups.into_iter().filter(|(_, alike)| alike.len() > 1) {
+    for (schema, mut alike) in groups {
         // The longest example wins: some lists below a record are empty.
         let longest = alike
             .iter()

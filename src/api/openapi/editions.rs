@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_null_is_nullable() {
+    fn a_value_that_may_be_null_is_nullable() {
         for (schema, expected) in [
             (json!({ "type": ["string", "null"] }), json!({ "type": "string", "nullable": true })),
             (json!({ "type": ["string"] }), json!({ "type": "string" })),

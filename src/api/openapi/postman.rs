@@ -60,7 +60,6 @@ pub fn collection(document: &Value) -> Value {
     })
 }
 
-/// An operation of the document.
 struct Operation<'a> {
     document: &'a Value,
     path: &'a str,

@@ -47,7 +47,6 @@ enum ListedRefusal {
     WithSentence(ErrorCode, String, String),
 }
 
-/// A refusal of one operation.
 struct DocumentedRefusal {
     code: ErrorCode,
     note: String,

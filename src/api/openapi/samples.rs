@@ -1,5 +1,6 @@
-//! `x-codeSamples`: how a program calls each operation, with curl and with the published clients (`packages/clients`). They are made
-//! by rule of the operation's example, and stand in a document of their own, because no generator reads them.
+//! `x-codeSamples`: how a program calls each operation, with curl, with the published clients (`packages/clients`), and in C# with the
+//! classes of its platform. They are made by rule of the operation's example, and stand in a document of their own, because no generator
+//! reads them.
 
 mod languages;
 mod literals;
@@ -27,14 +28,14 @@ struct Call<'a> {
     id: &'a str,
     section: &'a str,
     method: &'a str,
+    /// Whether anything may be given.
+    has_parameters: bool,
     /// The path with values in it.
     path: String,
     /// The values of the path, by name.
     path_values: Vec<(&'a str, &'a str)>,
     /// The required values of the query, by name.
     query: Vec<(&'a str, &'a str)>,
-    /// How many other parameters may be given.
-    optional: usize,
     body: Option<Body<'a>>,
     /// The parts of a form with a file.
     upload: Option<&'a Map<String, Value>>,
@@ -71,8 +72,8 @@ impl<'a> Call<'a> {
             id: operation["operationId"].as_str().unwrap_or_default(),
             section: operation["tags"][0].as_str().unwrap_or_default(),
             method,
+            has_parameters: !parameters.is_empty() || operation.get("requestBody").is_some(),
             path: path_values.iter().fold(path.to_owned(), filled),
-            optional: parameters.len() - path_values.len() - query.len(),
             path_values,
             query,
             body: body(&operation["requestBody"]),

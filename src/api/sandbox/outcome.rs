@@ -19,7 +19,6 @@ pub const SANDBOX_CHALLENGE: HeaderName = HeaderName::from_static("sandbox-chall
 pub struct OrderedOutcome(Option<String>);
 
 impl OrderedOutcome {
-    /// Returns the value.
     pub fn word(&self) -> Option<&str> {
         self.0.as_deref()
     }
@@ -37,7 +36,6 @@ impl FromRequestParts<AppState> for OrderedOutcome {
 pub struct OrderedChallenge(Option<String>);
 
 impl OrderedChallenge {
-    /// Returns the value.
     pub fn word(&self) -> Option<&str> {
         self.0.as_deref()
     }

@@ -34,7 +34,6 @@ pub struct Export {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(
     Export { merchant, out, json }: Export,
     database: &DatabaseOptions,

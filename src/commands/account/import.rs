@@ -24,7 +24,6 @@ pub struct Import {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     // Read before the database is opened: a wrong document changes nothing.
     let document = read(config::read(&file)?.expose(), database.environment)?;

@@ -18,7 +18,6 @@ pub trait ReportFormat<R> {
     fn finish(self) -> io::Result<()>;
 }
 
-/// Prints all postings of an extent.
 pub async fn print_report(
     store: &Store,
     extent: ReportFilter,

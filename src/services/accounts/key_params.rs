@@ -37,7 +37,6 @@ pub struct NewApiKey {
 /// A restricted key that is spelled right.
 #[derive(Debug, Clone)]
 pub struct ApiKeyOrder {
-    /// Its name.
     pub name: String,
     /// Without those that are `none`.
     pub rights: BTreeMap<Section, Right>,

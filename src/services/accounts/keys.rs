@@ -1,7 +1,7 @@
 //! Key rotation: issues a new pair and ends the former keys (`docs/decisions.md`, 73).
 
 use base::secret::Secret;
-use entity::api_key::{self, Column, KeyKind};
+use entity::api_key::{self, COLUMN, Column, KeyKind};
 use entity::audit_entry::Action;
 use entity::{AccountToken, TimeSpan, Timestamp};
 use sea_orm::sea_query::Expr;
@@ -46,7 +46,7 @@ impl Rotation {
     /// Records the rotation. Of two concurrent ones, the second ends the keys of the first.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         settings::lock_account(tx, self.account).await?;
-        let later = Condition::any().add(Column::ValidUntil.is_null()).add(Column::ValidUntil.gt(self.until));
+        let later = Condition::any().add(Column::ValidUntil.is_null()).add(COLUMN.valid_until.gt(self.until));
         let former = api_key::Entity::update_many()
             .col_expr(Column::ValidUntil, Expr::value(self.until.millis()))
             .filter(Column::AccountId.eq(self.account))
@@ -73,7 +73,7 @@ pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
 
 /// Selects the keys whose end has passed by the wall clock.
 pub fn select_ended(wall: Timestamp) -> Select<api_key::Entity> {
-    api_key::Entity::find().filter(Column::ValidUntil.lte(wall)).order_by_asc(Column::ValidUntil)
+    api_key::Entity::find().filter(COLUMN.valid_until.lte(wall)).order_by_asc(Column::ValidUntil)
 }
 
 /// Deletes an ended key, unless it was configured again meanwhile.

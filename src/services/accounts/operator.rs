@@ -15,7 +15,7 @@ use crate::services::accounts::view::AccountSettings;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Account;
 
-/// How many accounts are read at a time.
+/// The number of accounts that are read at a time.
 const PAGE: u64 = 500;
 
 /// Passes every account to `on_account`, oldest first.

@@ -13,7 +13,6 @@ use crate::params::rules;
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::sandbox::params::{ChangedAccount, ChangedCardTesting};
 
-/// An account to be made.
 #[derive(Deserialize, Validate)]
 pub struct NewAccount {
     /// The name customers know.
@@ -75,10 +74,8 @@ pub struct ChangedSettings {
 }
 
 impl ChangedSettings {
-    /// The switches.
     pub const SWITCHES: [&str; 4] = ["disputes", "wallet", "partner", "strict_parameters"];
 
-    /// The settings.
     pub const SETTINGS: [&str; 16] = [
         "pricing",
         "transaction_fixed_fee",

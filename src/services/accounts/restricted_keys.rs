@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use base::mutants::{self, Mutant};
 use base::random::RandomStream;
 use base::secret::Secret;
-use entity::api_key::{self, Column, KeyKind, KeyRestriction};
+use entity::api_key::{self, COLUMN, Column, KeyKind, KeyRestriction};
 use entity::audit_entry::Action;
 use entity::{AccountToken, ApiKeyToken, Bytes, JsonText, Owned, TimeSpan, Timestamp, account, key_use};
 use ipnet::IpNet;
@@ -31,7 +31,7 @@ use crate::services::idempotency;
 use crate::services::memory::known_keys::KeyEntry;
 use crate::services::page::{List, ListPage};
 
-/// How many characters of a key lists show.
+/// The number of characters of a key that lists show.
 const SHOWN: usize = 4;
 
 /// Returns the error message for an account at its limit of restricted keys.
@@ -229,15 +229,13 @@ fn may_give(account: &Account, given: &KeyRestriction, ends: Option<Timestamp>) 
     Ok(())
 }
 
-/// Selects the restricted keys of an account that work.
 fn working(account: AccountToken, wall: Timestamp) -> Select<api_key::Entity> {
     let endless = Column::ValidUntil.is_null();
     api_key::Entity::owned_by(account)
         .filter(Column::Kind.eq(KeyKind::Restricted))
-        .filter(Condition::any().add(endless).add(Column::ValidUntil.gt(wall)))
+        .filter(Condition::any().add(endless).add(COLUMN.valid_until.gt(wall)))
 }
 
-/// Finds a restricted key that works.
 async fn find(
     db: &impl ConnectionTrait,
     account: AccountToken,

@@ -60,7 +60,6 @@ pub trait SnapshotTable: NamedRows + Send + Sync {
 
 /// Rows that were read and can be restored.
 pub trait Rows: Send + Sync {
-    /// Inserts the rows.
     fn put<'a>(&'a self, tx: &'a Tx) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Passes each row, a `Model`, to `change`.

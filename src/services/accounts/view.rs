@@ -13,7 +13,6 @@ use serde::Serialize;
 pub struct AccountKeys {
     /// `acct_...`
     pub token: AccountToken,
-    /// The business name.
     pub business_name: String,
     /// The secret key, for servers.
     pub secret_key: String,
@@ -35,7 +34,6 @@ impl fmt::Display for AccountKeys {
 pub struct AccountSettings {
     /// `acct_...`
     pub token: AccountToken,
-    /// The business name.
     pub business_name: String,
     email: String,
     disputes: bool,

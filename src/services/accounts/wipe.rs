@@ -3,7 +3,7 @@
 //! Requests that began earlier may still add rows; once the last of them must have ended, the worker deletes these too,
 //! and finally the account's own row (`docs/decisions.md`, 275).
 
-use entity::account::{self, Column};
+use entity::account::{self, COLUMN, Column};
 use entity::counter::Counted;
 use entity::{
     AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
@@ -65,7 +65,6 @@ impl CloseAccountUnit {
     }
 }
 
-/// Returns the update that closes an open account.
 fn close_open_account(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
     super::settings::update_of(id)
         .filter(Column::ClosedAt.is_null())
@@ -111,7 +110,7 @@ pub fn is_deleted(error: &Error) -> bool {
 
 /// Selects deleted accounts that may still have rows, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<account::Entity> {
-    account::Entity::find().filter(Column::WipeAt.lte(wall))
+    account::Entity::find().filter(COLUMN.wipe_at.lte(wall))
 }
 
 /// Deletes the rows of a closed account. Running twice or concurrently is harmless.

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use entity::Timestamp;
-use entity::approval::{ApprovalState, Column, Entity, Model};
+use entity::approval::{ApprovalState, COLUMN, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
 use outbound::identity_provider::Identity;
@@ -140,6 +140,6 @@ async fn withdraw(
 fn open(wall: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::State.eq(ApprovalState::Pending))
-        .filter(Column::AskedAt.gt(wall - APPROVAL_OPEN))
+        .filter(COLUMN.asked_at.gt(wall - APPROVAL_OPEN))
         .order_by_asc(Column::Id)
 }

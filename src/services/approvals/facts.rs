@@ -22,7 +22,6 @@ use crate::services::disputes::state::effective_status;
 use crate::services::transfers::create::SELF;
 use crate::services::transfers::params::NewTransfer;
 
-/// How facts are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// As they are now.

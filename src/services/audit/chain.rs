@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use base::crash_points;
-use entity::audit_entry::{self, Column, Entity};
+use entity::audit_entry::{self, COLUMN, Column, Entity};
 use entity::{Timestamp, installation};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
@@ -215,7 +215,7 @@ async fn seal_batch(tx: &Tx, trail: &Trail) -> Result<u64, Error> {
 pub fn old(wall: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::Number.is_not_null())
-        .filter(Column::KeptFrom.lte(wall - AUDIT_KEPT))
+        .filter(COLUMN.kept_from.lte(wall - AUDIT_KEPT))
         .order_by_asc(Column::KeptFrom)
 }
 

@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::params::Paging;
 use crate::services::audit::view::AuditRecord;
 
-/// A filter of the audit trail.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditFilter {
     /// Only entries about this account.
@@ -17,7 +16,6 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Before this instant.
     pub until: Option<Timestamp>,
-    /// The page to return.
     pub paging: Paging,
 }
 
@@ -28,21 +26,21 @@ pub async fn list(store: &Store, filter: AuditFilter) -> Result<Vec<AuditRecord>
     let AuditFilter { account, since, until, paging } = filter;
     let deep = paging.offset().saturating_add(paging.per_page);
     let acts = {
-        use audit_entry::Column;
+        use audit_entry::{COLUMN, Column};
         audit_entry::Entity::find()
             .apply_if(account, |acts, account| acts.filter(Column::Account.eq(account)))
-            .apply_if(since, |acts, since| acts.filter(Column::RecordedAt.gte(since)))
-            .apply_if(until, |acts, until| acts.filter(Column::RecordedAt.lt(until)))
+            .apply_if(since, |acts, since| acts.filter(COLUMN.recorded_at.gte(since)))
+            .apply_if(until, |acts, until| acts.filter(COLUMN.recorded_at.lt(until)))
             .order_by_desc(Column::RecordedAt)
             .order_by_desc(Column::Id)
             .limit(deep)
     };
     let uses = {
-        use key_use::Column;
+        use key_use::{COLUMN, Column};
         key_use::Entity::find()
             .apply_if(account, |uses, account| uses.filter(Column::AccountId.eq(account)))
-            .apply_if(since, |uses, since| uses.filter(Column::LastAt.gte(since)))
-            .apply_if(until, |uses, until| uses.filter(Column::LastAt.lt(until)))
+            .apply_if(since, |uses, since| uses.filter(COLUMN.last_at.gte(since)))
+            .apply_if(until, |uses, until| uses.filter(COLUMN.last_at.lt(until)))
             .order_by_desc(Column::LastAt)
             .order_by_asc(Column::Hash)
             .order_by_asc(Column::Address)

@@ -35,7 +35,6 @@ use crate::limits::AUDIT_KEPT;
 
 #[derive(Debug)]
 pub struct OperatorAction {
-    /// The kind of action.
     pub action: Action,
     /// The account it concerns, if any.
     pub account: Option<AccountToken>,
@@ -151,7 +150,7 @@ pub async fn write_key_uses(ctx: &Context) -> Result<(), Error> {
 /// Selects uses of keys past their retention, by the wall clock.
 pub fn old_key_uses(wall: Timestamp) -> Select<key_use::Entity> {
     key_use::Entity::find()
-        .filter(key_use::Column::LastAt.lte(wall - AUDIT_KEPT))
+        .filter(key_use::COLUMN.last_at.lte(wall - AUDIT_KEPT))
         .order_by_asc(key_use::Column::LastAt)
 }
 

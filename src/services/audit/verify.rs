@@ -36,7 +36,6 @@ pub enum AuditFinding {
     },
     /// An entry does not follow the one before: the trail's links were changed.
     Unlinked {
-        /// Its number.
         number: i64,
         /// Its id.
         entry: Option<Uuid>,
@@ -117,7 +116,6 @@ pub struct AuditReport {
     pub removed: i64,
     /// The number of the last entry that the anchor knows.
     pub anchored: Option<i64>,
-    /// The number of findings.
     pub findings: u64,
 }
 

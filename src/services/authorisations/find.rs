@@ -29,7 +29,6 @@ pub async fn list(
     Ok(page.map(|row| Authorisation::at(account.now, row)))
 }
 
-/// Finds the authorisation with this token.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<charge::Model, Error> {
     let id: AuthorisationToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = charge::Entity::at(account.id(), id.id())

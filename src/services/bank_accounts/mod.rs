@@ -9,7 +9,7 @@ pub mod view;
 pub use expiry::BankAccountExpiryWork;
 
 use base::secret::Secret;
-use entity::bank_account::{self, BankAccountState, Column};
+use entity::bank_account::{self, BankAccountState, COLUMN, Column};
 use entity::{AccountToken, BankAccountToken, JsonText, Listed, Timestamp, account};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, QueryFilter};
@@ -182,7 +182,7 @@ pub async fn attach(
 ) -> Result<bool, Error> {
     let attached = bank_account::Entity::update_at(account, id)
         .filter(Column::State.eq(BankAccountState::Unused))
-        .filter(Column::ExpiresAt.gt(now))
+        .filter(COLUMN.expires_at.gt(now))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(BankAccountState::Attached)))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
     Ok(tx.compare_and_set(attached).await?)

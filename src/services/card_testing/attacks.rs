@@ -1,7 +1,7 @@
 //! The attacks that a rule has noticed, in a table: for other copies of the server, for a server that starts, and for people.
 
 use entity::audit_entry::Action;
-use entity::card_attack::{self, Column, Entity};
+use entity::card_attack::{self, COLUMN, Column, Entity};
 use entity::{Owned, TimeSpan, Timestamp};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
@@ -13,13 +13,13 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::memory::card_testing::READ_BACK;
 
-/// How many attacks one unit of work writes.
+/// The number of attacks that one unit of work writes.
 const BATCH: usize = 16;
-/// How many attacks are listed.
+/// The number of attacks that are listed.
 const LISTED: u64 = 50;
 /// How far back a server reads each time, for copies whose clocks differ.
 const READ_AGAIN: TimeSpan = TimeSpan::seconds(30);
-/// How long attacks are kept, by the wall clock.
+/// The time for which attacks are kept, by the wall clock.
 const KEPT: TimeSpan = TimeSpan::days(90);
 
 /// Writes the attacks that this process has noticed, and reads those of other copies.
@@ -37,7 +37,7 @@ pub async fn synchronise(ctx: &Context) -> Result<(), Error> {
     }
     let read_at = ctx.memory.card_testing.lock().attacks.read_at;
     let since = read_at.map_or(wall - READ_BACK, |read_at| read_at - READ_AGAIN);
-    let rows = Entity::find().filter(Column::RecordedAt.gt(since)).order_by_asc(Column::RecordedAt);
+    let rows = Entity::find().filter(COLUMN.recorded_at.gt(since)).order_by_asc(Column::RecordedAt);
     let rows = rows.all(ctx.store.read()).await?;
     let mut memory = ctx.memory.card_testing.lock();
     for row in rows {
@@ -80,7 +80,7 @@ pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<card_attack::M
 
 /// Selects attacks past their retention, by the wall clock.
 pub fn old(wall: Timestamp) -> Select<Entity> {
-    let old = Entity::find().filter(Column::RecordedAt.lte(wall - KEPT));
+    let old = Entity::find().filter(COLUMN.recorded_at.lte(wall - KEPT));
     old.order_by_asc(Column::RecordedAt)
 }
 

@@ -1,7 +1,7 @@
 //! Attempts to charge a card, in every state: also those that were declined or still wait, which the API's lists of charges leave
 //! out (`docs/decisions.md`, 123 and 466).
 
-use entity::charge::{self, ChargeState, Column, Origin};
+use entity::charge::{self, COLUMN, ChargeState, Column, Origin};
 use entity::{Owned, Timestamp};
 use sea_orm::{ColumnTrait, Condition, QueryFilter};
 
@@ -53,8 +53,8 @@ fn condition(state: AttemptState, now: Timestamp) -> Condition {
         AttemptState::Pending => {
             Condition::any().add(is(ChargeState::Pending)).add(is(ChargeState::Processing))
         }
-        AttemptState::Authorised => reserved().add(Column::ExpiresAt.gt(now)),
-        AttemptState::Expired => reserved().add(Column::ExpiresAt.lte(now)),
+        AttemptState::Authorised => reserved().add(COLUMN.expires_at.gt(now)),
+        AttemptState::Expired => reserved().add(COLUMN.expires_at.lte(now)),
         AttemptState::Captured => Condition::all().add(is(ChargeState::Captured)),
         AttemptState::Voided => Condition::all().add(is(ChargeState::Voided)),
         AttemptState::Refunded => Condition::all().add(Column::AmountRefunded.gt(0)),

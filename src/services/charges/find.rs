@@ -71,7 +71,6 @@ pub(super) fn shown_columns(list: List<charge::Entity>) -> List<charge::Entity, 
     list.reading(&ShownCharge::COLUMNS, lines::with_transfer)
 }
 
-/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

@@ -6,7 +6,7 @@ mod sizes;
 
 use std::sync::Arc;
 
-use entity::charge::{self, Column};
+use entity::charge::{self, COLUMN, Column};
 use entity::counter::Counted;
 use entity::{
     AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Listed, Owned, RefundToken, Timestamp,
@@ -154,7 +154,7 @@ async fn matching_rows(
     }
     // A condition that any time meets makes SQLite use the index of times, which holds the words as well.
     let at_any_time =
-        Condition::all().add(matches.clone()).add(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
+        Condition::all().add(matches.clone()).add(COLUMN.created_at.gte(Timestamp::from_millis(i64::MIN)));
     let size = if is_dated {
         let rows = rows.filter(at_any_time.clone());
         count(db, &rows.select_only().column(Column::Id).into_query()).await?

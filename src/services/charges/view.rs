@@ -187,7 +187,6 @@ impl Charge {
         Self { transfer: None, ..self }
     }
 
-    /// Returns its token.
     pub fn token(&self) -> ChargeToken {
         self.token
     }

@@ -14,9 +14,7 @@ use crate::services::customers::params::NewCustomer;
 use crate::services::customers::view::Customer;
 use crate::services::{cards, counts, events, idempotency};
 
-/// A card to attach to a customer.
 pub(super) enum CardToAttach {
-    /// A card from the request.
     New(Box<card::Model>),
     /// A stored card's token from the request.
     Stored(CardToken),
@@ -168,7 +166,6 @@ fn refused(param: &str, predicate: &'static str) -> Error {
     Error::Invalid(faults)
 }
 
-/// Returns the error for a customer deleted meanwhile.
 pub(super) fn deleted_meanwhile() -> Error {
     ErrorCode::NotFound.into()
 }

@@ -43,7 +43,6 @@ pub(in crate::services) async fn record(
     events::record(tx, row.account_id, now, EventType::CustomerDeleted, &last)
 }
 
-/// Returns the tokens of a customer's cards.
 pub(in crate::services) async fn card_tokens(
     tx: &Tx,
     account: AccountToken,

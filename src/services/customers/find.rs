@@ -88,7 +88,6 @@ pub async fn list_cards(
     }
 }
 
-/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

@@ -16,7 +16,6 @@ use crate::services::customers::params::CustomerChanges;
 use crate::services::customers::view::Customer;
 use crate::services::{cards, events, idempotency};
 
-/// A change of the customer's cards.
 enum CardChange {
     /// No change.
     Keep,

@@ -33,7 +33,6 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// Returns a customer with its primary card.
     pub fn new(row: customer::Model, primary: card::Model) -> Self {
         Self {
             card: Card::new(primary, Some(row.primary_card_id)),

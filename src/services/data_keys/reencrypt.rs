@@ -53,7 +53,6 @@ pub fn table(name: &str) -> Option<&'static Table> {
     TABLES.iter().find(|table| table.columns().0 == name)
 }
 
-/// A table in [`TABLES`].
 #[derive(Clone, Copy)]
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),

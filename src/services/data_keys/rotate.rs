@@ -20,7 +20,6 @@ use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 
-/// The result of a rotation.
 #[derive(Debug, Serialize)]
 pub struct RotationReport {
     /// The data key that seals from now on.
@@ -129,7 +128,7 @@ fn retired() -> Select<vault_key::Entity> {
 
 /// Selects former data keys that are due for deletion, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
-    retired().filter(vault_key::Column::RemoveAt.lte(wall))
+    retired().filter(vault_key::COLUMN.remove_at.lte(wall))
 }
 
 /// Encrypts again all rows that a former data key still seals, then deletes the key.

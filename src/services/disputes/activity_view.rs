@@ -10,7 +10,7 @@ use macros::view;
 pub struct Activity {
     /// What happened to the dispute, its money or its charge.
     r#type: ActivityType,
-    /// What it happened to.
+    /// The kind of record that the activity is about.
     object: ActivityObject,
     /// The token of the dispute or the charge; absent for a ledger entry.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct Activity {
     status: &'static str,
     /// The time at which it happened.
     created_at: Timestamp,
-    /// What it was about.
+    /// The dispute, ledger entry or charge that the activity is about.
     record: ActivityRecord,
 }
 
@@ -42,7 +42,6 @@ pub struct ActivityRecord {
 }
 
 impl Activity {
-    /// Returns an entry of a dispute.
     pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
         let about_dispute = |r#type| Self {
             r#type,

@@ -21,7 +21,6 @@ macro_rules! evidence_batch {
         )+}
 
         impl EvidenceBatch {
-            /// Sets the evidence of a kind.
             pub fn set(&mut self, kind: EvidenceKind, file: Option<File>, text: Option<String>) {
                 match kind {
                     $(EvidenceKind::$kind => (self.$file, self.$text) = (file, text),)+

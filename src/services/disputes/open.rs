@@ -50,7 +50,6 @@ pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) ->
     dispute
 }
 
-/// The unit of work that opens a dispute.
 #[derive(Debug, Clone)]
 pub(in crate::services) struct OpenDisputeUnit {
     pub account: AccountToken,

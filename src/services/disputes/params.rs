@@ -30,10 +30,8 @@ pub struct DecidedDispute {
     pub status: DisputeStatus,
 }
 
-/// What disputes to search for.
 #[derive(Debug)]
 pub struct DisputeSearch {
-    /// What searches have in common.
     pub search: Search,
     /// Only disputes in this status.
     pub status: Option<DisputeStatus>,

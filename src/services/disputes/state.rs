@@ -8,14 +8,11 @@ use entity::event::EventType;
 
 use crate::error::ErrorCode;
 
-/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisputeTransition {
-    /// The status that it ends in.
     pub to: DisputeStatus,
     /// Whether the cardholder then has recovery and fee; `None` leaves them where they are (`docs/decisions.md`, 209).
     pub charged_back: Option<bool>,
-    /// The event of the transition.
     pub emits: EventType,
 }
 

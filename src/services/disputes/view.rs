@@ -47,7 +47,6 @@ impl fmt::Display for Dispute {
 }
 
 impl Dispute {
-    /// Returns a dispute of a charge.
     pub fn new(row: &dispute::Model, charge: Charge) -> Self {
         Self {
             token: row.id,

@@ -146,7 +146,6 @@ impl DueWorkKind {
 pub struct Item {
     /// The kind's name.
     pub kind: &'static str,
-    /// The row that is due.
     pub subject: DueRow,
     work: Work,
 }
@@ -154,7 +153,6 @@ pub struct Item {
 type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> WorkFuture<'a, WorkResult> + Send>;
 
 impl Item {
-    /// Does the work.
     pub async fn work(self, ctx: &Context, time: &WorkTime) -> Result<WorkResult, Error> {
         (self.work)(ctx, time).await
     }

@@ -27,7 +27,7 @@ pub struct ClockUpdate {
     pub account: AccountToken,
     /// The number of the clock's move.
     pub number: i32,
-    /// How far the clock is then ahead of the wall clock.
+    /// The span by which the clock is then ahead of the wall clock.
     pub offset: TimeSpan,
     /// The end of the move's lease on the clock; `None` releases it.
     pub moving_until: Option<Timestamp>,

@@ -18,12 +18,12 @@ use super::columns::erased;
 use crate::error::Error;
 use crate::services::{counts, customers, events, files, search_text};
 
-/// How many charges, with all that belongs to them, one transaction rewrites.
+/// The number of charges, with all that belongs to them, that one transaction rewrites.
 const ERASED_CHARGES: u64 = 25;
-/// How many deliveries of inboxes one transaction rewrites.
+/// The number of deliveries of inboxes that one transaction rewrites.
 const ERASED_DELIVERIES: u64 = 100;
 
-/// Why a customer cannot be erased yet, as a sentence.
+/// The reason why a customer cannot be erased yet, as a sentence.
 pub type Business = &'static str;
 
 /// Returns the unfinished business with a customer, if there is any.
@@ -33,7 +33,7 @@ pub async fn business(
     customer: CustomerToken,
     now: Timestamp,
 ) -> Result<Option<Business>, Error> {
-    use charge::Column;
+    use charge::{COLUMN, Column};
 
     let running = [
         SubscriptionState::Starting,
@@ -49,7 +49,7 @@ pub async fn business(
     }
     let in_flight = Condition::any()
         .add(Column::State.is_in([ChargeState::Pending, ChargeState::Capturing, ChargeState::Voiding]))
-        .add(Column::State.eq(ChargeState::Authorised).and(Column::ExpiresAt.gt(now)))
+        .add(Column::State.eq(ChargeState::Authorised).and(COLUMN.expires_at.gt(now)))
         .add(Column::RefundsPending.gt(0));
     let open = [
         (in_flight, "a payment of the customer is not finished: capture or void it, or wait for its refund"),
@@ -153,9 +153,7 @@ pub struct ChargesUnit {
 pub struct Batch {
     /// The last charge; `None` at the end.
     pub last: Option<ChargeToken>,
-    /// The number of charges.
     pub charges: u64,
-    /// The number of events.
     pub events: u64,
     /// The number of deleted files.
     pub files: u64,

@@ -8,9 +8,7 @@ use serde::Serialize;
 /// What the first pass of an erasure has done.
 #[derive(Debug, Clone, Serialize)]
 pub struct Erasure {
-    /// The customer.
     pub token: CustomerToken,
-    /// Its account.
     pub account: AccountToken,
     /// The number of its charges and authorisations.
     pub charges: u64,

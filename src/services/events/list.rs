@@ -111,7 +111,6 @@ impl EventList {
     }
 }
 
-/// Selects the events that have numbers.
 fn numbered(account: AccountToken) -> Select<event::Entity> {
     event::Entity::owned_by(account).filter(Column::Sequence.is_not_null())
 }

@@ -20,14 +20,12 @@ pub struct EventSearch {
     pub after: Option<After>,
     /// How many events to wait for.
     pub waiting: Waiting,
-    /// The page of the matching events.
     pub paging: Paging,
 }
 
 /// An event, by one of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// Its token.
     Event(EventToken),
     /// Its number; 0 is before the first one.
     Number(i64),

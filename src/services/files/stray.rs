@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use entity::stray_blob::{self, Column};
+use entity::stray_blob::{self, COLUMN, Column};
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
 use outbound::blobs::BlobName;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
@@ -104,7 +104,7 @@ pub fn due(wall: Timestamp) -> Select<stray_blob::Entity> {
         .and_where(same(Held::FileId, Column::Id))
         .take();
     stray_blob::Entity::find()
-        .filter(Column::RemoveAt.lte(wall))
+        .filter(COLUMN.remove_at.lte(wall))
         .filter(Expr::exists(held).not())
         .order_by_asc(Column::RemoveAt)
 }

@@ -31,7 +31,6 @@ pub struct IdempotencyClaim {
 pub struct IdempotentRequest<'a> {
     /// The kind of API key: part of the key's scope.
     pub kind: KeyKind,
-    /// The Idempotency-Key.
     pub key: &'a str,
     /// HTTP method.
     pub method: &'a str,
@@ -44,7 +43,6 @@ pub struct IdempotentRequest<'a> {
 }
 
 impl IdempotencyClaim {
-    /// Makes the claim of a request.
     pub fn new(vault: &Vault, request: &IdempotentRequest<'_>) -> Self {
         let parameters = canonical(request.parameters);
         let restriction = request.restriction.map(|restriction| json!(restriction).to_string());

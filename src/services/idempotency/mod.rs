@@ -293,7 +293,7 @@ pub fn long_ago(ctx: &Context) -> Timestamp {
 
 /// Selects the keys that were claimed by then. A key without a response is in flight, however old.
 pub fn due(long_ago: Timestamp) -> Select<idempotency_key::Entity> {
-    let old = idempotency_key::Column::CreatedAt.lte(long_ago);
+    let old = idempotency_key::COLUMN.created_at.lte(long_ago);
     idempotency_key::Entity::find().filter(old).filter(Expr::exists(
         Query::select()
             .expr(Expr::value(1))

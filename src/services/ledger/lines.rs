@@ -20,7 +20,6 @@ use crate::services::by_key;
 /// The count and sums of several lines, in AUD cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SettlementLines {
-    /// The number of lines.
     pub count: i64,
     /// The sum of the positive lines.
     pub credits: i64,

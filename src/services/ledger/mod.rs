@@ -45,7 +45,6 @@ impl Sum for Balances {
 pub struct Entry {
     /// The account whose money moves.
     pub account: AccountToken,
-    /// The kind of movement.
     pub kind: EntryKind,
     /// The record that moves the money.
     pub source: Source,
@@ -257,7 +256,7 @@ pub async fn balance_at(
     let Some(at) = (Params { value: at, faults }).valid()? else { return balance(ctx, account).await };
     let at = at.end_of_second();
     let mut arriving = pending_deposits(account.id(), at, Some(at.day()));
-    arriving.and_where(deposit::Column::CreatedAt.lte(at));
+    arriving.and_where(deposit::COLUMN.created_at.lte(at));
     let rows =
         posting::Entity::owned_by(account.id()).filter(InBook.eq(Book::Merchant)).filter(is_posted_by(at));
     read_balance(ctx, rows, (&Amount, &AvailableOn), at.day(), arriving).await

@@ -48,7 +48,6 @@ pub const COLUMNS: [&str; 11] = [
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, DerivePartialModel)]
 #[sea_orm(entity = "journal_entry::Entity")]
 pub struct ReportRow {
-    /// The account's token.
     #[sea_orm(from_col = "account_id")]
     pub account: AccountToken,
     /// The journal entry, whose postings sum to zero.
@@ -56,14 +55,11 @@ pub struct ReportRow {
     pub entry: JournalEntryToken,
     /// The time of the movement, by the account's clock.
     pub created_at: Timestamp,
-    /// The kind of movement.
     pub kind: EntryKind,
     /// The token of the record that moved the money.
     pub source: String,
-    /// The posting's token.
     #[sea_orm(from_expr = "posting::Column::Id")]
     pub posting: PostingToken,
-    /// The book of the posting.
     #[sea_orm(from_expr = "posting::Column::Book")]
     pub book: Book,
     /// AUD cents, signed.
@@ -103,10 +99,8 @@ pub const BOOK_COLUMNS: [&str; 4] = ["account", "book", "amount", "currency"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, DerivePartialModel)]
 #[sea_orm(entity = "posting::Entity")]
 pub struct BookRow {
-    /// The account's token.
     #[sea_orm(from_col = "account_id")]
     pub account: AccountToken,
-    /// The book.
     pub book: Book,
     /// AUD cents, signed. An account's books sum to zero.
     #[sea_orm(from_expr = "sum_of(posting::Column::Amount.into_expr())")]

@@ -23,9 +23,7 @@ pub struct Difference {
     /// The part of the account's books that differs: a journal entry, a day, a charge, a transfer, a posting or a book,
     /// or the currency if it is all of them.
     pub subject: String,
-    /// The expected value.
     pub expected: i64,
-    /// The value found.
     pub found: i64,
 }
 

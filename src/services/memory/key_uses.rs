@@ -35,7 +35,7 @@ pub struct UsedKey {
     tail: Option<[u8; TAIL]>,
 }
 
-/// How many characters distinguish the keys that this server generates.
+/// The number of characters that distinguish the keys that this server generates.
 const TAIL: usize = 4;
 /// A shorter key is a tester's, and no part of it is shown.
 const SHOWN_FROM: usize = 16;

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_has_an_end_and_there_is_room_again_once_it_is_taken() {
+    fn waiting_entries_are_limited_and_there_is_room_again_once_they_are_taken() {
         let log = RequestLog::new(Arc::new(Arrivals::new(false)));
         for request in 0..REQUESTS_LOGGED {
             log.note(row(0, request));

@@ -154,16 +154,12 @@ pub struct Director {
 /// What is kept of an application besides its bank account and its password's hash.
 #[derive(Debug, Clone, Serialize, Deserialize, Validate)]
 pub struct Application {
-    /// The contact person.
     #[validate(nested)]
     pub contact: Contact,
-    /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// The business.
     #[validate(nested)]
     pub business: Business,
-    /// The director.
     #[validate(nested)]
     pub director: Director,
     /// Free text.
@@ -171,7 +167,6 @@ pub struct Application {
     pub notes: Option<String>,
 }
 
-/// The contact person of a merchant.
 #[derive(Debug, Clone, Serialize, Deserialize, Validate)]
 pub struct Contact {
     /// Given name.
@@ -220,7 +215,6 @@ impl MerchantDecision {
 }
 
 impl LegalEntity {
-    /// Its country.
     pub fn country(&self) -> Country {
         self.address_country_code.unwrap_or(Country::Australia)
     }

@@ -5,12 +5,9 @@ use entity::merchant::MerchantStatus;
 
 use crate::services::state_table;
 
-/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MerchantTransition {
-    /// The next status.
     pub to: MerchantStatus,
-    /// The event to record.
     pub emits: EventType,
 }
 

@@ -160,7 +160,6 @@ pub struct ShownKeys {
 }
 
 impl ShownKeys {
-    /// Returns the pair.
     pub fn new(secret: &str, publishable: &str) -> Self {
         Self { secret: secret.into(), publishable: publishable.into() }
     }
@@ -205,37 +204,37 @@ pub struct Notifications {
     recurring_payments: RecurringPayments,
 }
 
-/// For which payments customers get a receipt.
+/// The payments for which customers get a receipt.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct Receipts {
-    /// Whether there is one for charges made through this API.
+    /// Whether customers get a receipt for charges made through this API.
     api: bool,
-    /// Whether there is one for payments on the merchant's page.
+    /// Whether customers get a receipt for payments on the merchant's page.
     payment_page: bool,
-    /// Whether there is one for charges typed in by hand.
+    /// Whether customers get a receipt for charges typed in by hand.
     manual_charge: bool,
-    /// Whether there is one for bills of subscriptions.
+    /// Whether customers get a receipt for bills of subscriptions.
     recurring_payments: bool,
-    /// Whether there is one for invoices paid on the merchant's page.
+    /// Whether customers get a receipt for invoices paid on the merchant's page.
     accounting_payment_page: bool,
 }
 
-/// Of which changes of subscriptions customers are told.
+/// The changes of subscriptions of which customers are told.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct RecurringPayments {
-    /// Whether they are told that a subscription begins.
+    /// Whether customers are told that a subscription begins.
     subscribed: bool,
-    /// Whether they are told that they have unsubscribed.
+    /// Whether customers are told that they have unsubscribed.
     unsubscribed: bool,
-    /// Whether they are told that a subscription is cancelled.
+    /// Whether customers are told that a subscription is cancelled.
     cancelled: bool,
-    /// Whether they are told that a bill was paid.
+    /// Whether customers are told that a bill was paid.
     renewed: bool,
-    /// Whether they are told that a bill could not be paid.
+    /// Whether customers are told that a bill could not be paid.
     renewal_failed: bool,
-    /// Whether they are told that a subscription is active again.
+    /// Whether customers are told that a subscription is active again.
     reactivated: bool,
 }
 
@@ -341,11 +340,8 @@ impl MerchantDetail {
 pub struct OwnAccount {
     /// The account's row.
     pub settings: account::Model,
-    /// Its bank account.
     pub bank_account: bank_account::Model,
-    /// Its keys of the test environment.
     pub test: ShownKeys,
-    /// Its keys of the live environment.
     pub live: ShownKeys,
     /// The server's address as clients know it.
     pub base_url: Arc<str>,

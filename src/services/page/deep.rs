@@ -267,7 +267,6 @@ impl FromColumns for Found {
     }
 }
 
-/// A row of a deep page.
 struct PositionedRow<R> {
     key: Key,
     found: Found,

@@ -14,13 +14,11 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::payer::{Payer, TokenUse};
 use crate::services::search_text;
 
-/// The terms of a payment.
 pub struct Terms {
     /// The kind of request that makes it.
     pub origin: Origin,
     /// In the currency's base unit.
     pub amount: i64,
-    /// The currency of `amount`.
     pub currency: Currency,
     /// AUD per unit of `currency`.
     pub rate: Rate,
@@ -28,7 +26,6 @@ pub struct Terms {
     pub capture: bool,
     /// The purchaser's email.
     pub email: String,
-    /// The description of the purchase.
     pub description: String,
     /// The purchaser's IP address.
     pub ip_address: String,
@@ -76,7 +73,6 @@ impl SettlementAmounts {
 pub struct ChargeIntent {
     /// The charge, in state `processing`.
     pub row: charge::Model,
-    /// The card that pays.
     pub card: card::Model,
     /// The use of the card's token.
     pub token: TokenUse,
@@ -86,7 +82,6 @@ pub struct ChargeIntent {
 pub struct ChargeOrder {
     /// The intent to record, with the row in state `processing`.
     pub intent: Box<ChargeIntent>,
-    /// The acquirer call.
     pub call: AuthoriseCall,
 }
 

@@ -40,7 +40,6 @@ pub enum AttemptResult {
     },
     /// The attempt failed; `spent` says whether the card's token is spent.
     Failed {
-        /// The reason.
         failure: FailureCode,
         /// A decline spends a single-use token; if nothing was charged, the token is free again.
         spent: bool,
@@ -68,7 +67,6 @@ impl AttemptResult {
 pub(in crate::services) struct PaymentOutcome {
     /// The row as the intent has it.
     pub row: charge::Model,
-    /// The result of its call.
     pub result: AttemptResult,
     /// By the account's clock.
     pub now: Timestamp,

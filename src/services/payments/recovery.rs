@@ -4,7 +4,7 @@
 
 use acquirer::Settled;
 use base::mutants::{self, Mutant};
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, COLUMN, ChargeState, Column};
 use entity::{FailureCode, Listed, Owned, Timestamp};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -84,7 +84,7 @@ impl DueWork for ChargeRecoveryWork {
 /// Selects, of some charges, those in flight whose call no process can be making any more.
 pub(in crate::services) fn select_lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
     charge::Entity::find()
-        .filter(Column::SettleAfter.lte(wall))
+        .filter(COLUMN.settle_after.lte(wall))
         .filter(some)
         .order_by_asc(Column::SettleAfter)
 }
@@ -96,7 +96,7 @@ pub(in crate::services) fn in_flight(
     some: SimpleExpr,
     others: Condition,
 ) -> Select<charge::Entity> {
-    let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
+    let before = COLUMN.settle_after.lte(reach.began + SETTLE_AFTER);
     let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
     charge::Entity::owned_by(reach.account)
         .filter(Column::SettleAfter.is_not_null())
@@ -126,7 +126,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     ctx.store
         .write(now, async |tx, now| {
             let in_flight = charge::Entity::update_many()
-                .filter(Column::SettleAfter.gt(*now))
+                .filter(COLUMN.settle_after.gt(*now))
                 .col_expr(Column::SettleAfter, Expr::value(now.millis()));
             Ok(in_flight.exec(tx).await?.rows_affected)
         })

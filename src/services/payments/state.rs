@@ -25,7 +25,6 @@ pub struct ChargeTransition {
     pub through: ChargeState,
     /// The state after approval. If the acquirer refuses, the charge is authorised again.
     pub to: ChargeState,
-    /// The event of the final state.
     pub emits: EventType,
 }
 

@@ -11,9 +11,7 @@ use crate::services::charges::view::Charge;
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Payment {
-    /// A charge.
     Charge(Charge),
-    /// An authorisation.
     Authorisation(Authorisation),
 }
 

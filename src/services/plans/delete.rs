@@ -3,7 +3,7 @@
 
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::plan::{self, Column};
+use entity::plan::{self, COLUMN, Column};
 use entity::{Listed, Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
@@ -59,7 +59,7 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
 
 /// Selects the deleted plans that still have rows.
 pub fn due(wall: Timestamp) -> Select<plan::Entity> {
-    plan::Entity::find().filter(Column::DeletedAt.lte(wall))
+    plan::Entity::find().filter(COLUMN.deleted_at.lte(wall))
 }
 
 /// Deletes the remaining rows of a deleted plan. Running twice, or on two servers at once, does no harm.

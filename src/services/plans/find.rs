@@ -43,7 +43,6 @@ pub async fn search(
     Ok(List::newest_first(account.id(), plans).ranged(ctx, paging).await?.map(Plan::from))
 }
 
-/// Finds the row of a token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

@@ -14,7 +14,6 @@ use crate::services::recipients::params::NewRecipient;
 use crate::services::recipients::view::Recipient;
 use crate::services::{bank_accounts, counts, events, idempotency, search_text};
 
-/// A bank account to attach to a recipient.
 pub(super) enum BankAccountToAttach {
     /// The request contains it.
     New(bank_account::Model),

@@ -3,7 +3,7 @@
 use base::crash_points;
 use entity::audit_entry::Action;
 use entity::reconciliation::Movement;
-use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
+use entity::reconciliation_exception::{self as exception, COLUMN, Column, ExceptionKind, ExceptionState};
 use entity::statement::{self, Column as Of, Stage};
 use entity::statement_line::{self, Column as OfLine};
 use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
@@ -192,8 +192,8 @@ impl Batch {
 fn outside(seen: &statement::Model) -> Condition {
     Condition::all().add(Expr::cust(MISSING)).add(Column::StatementId.eq(seen.id)).add(
         Condition::any()
-            .add(Column::OurTime.lt(seen.covers_from))
-            .add(Column::OurTime.gte(seen.covers_until)),
+            .add(COLUMN.our_time.lt(seen.covers_from))
+            .add(COLUMN.our_time.gte(seen.covers_until)),
     )
 }
 

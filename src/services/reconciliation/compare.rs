@@ -20,7 +20,7 @@ use crate::Store;
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
 
-/// How many days around the statement movements look for lines: the acquirer may have dated them otherwise.
+/// The number of days around the statement in which movements look for lines: the acquirer may have dated them otherwise.
 const MARGIN_DAYS: i32 = 1;
 
 /// What a movement and its line have in common.

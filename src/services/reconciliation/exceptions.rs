@@ -26,7 +26,6 @@ pub struct ExceptionFilter {
     pub state: Option<ExceptionState>,
     /// Only those of this kind.
     pub kind: Option<ExceptionKind>,
-    /// The page to return.
     pub paging: Paging,
 }
 
@@ -67,7 +66,6 @@ pub fn note(text: &str) -> Result<String, String> {
 /// What somebody does about an exception.
 #[derive(Debug)]
 pub struct ExceptionChange {
-    /// The exception.
     pub token: ExceptionToken,
     /// What is done.
     pub action: ExceptionAction,

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
 use crate::services::reconciliation::view::Reconciled;
 
-/// Why a statement is not reconciled.
+/// The reason why a statement is not reconciled.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The file cannot be read as a statement; nothing of it is imported.
@@ -217,7 +217,6 @@ async fn drop_lines(store: &Store, unfinished: statement::Model) -> Result<(), E
     unit.await
 }
 
-/// Stores the lines.
 async fn store_lines(
     store: &Store,
     file: &mut File,

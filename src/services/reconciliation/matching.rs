@@ -19,7 +19,7 @@ pub(super) struct StatementSide {
     pub amount: i64,
     pub currency: Currency,
     pub day: Day,
-    /// How far the zone of the day is ahead of UTC.
+    /// The span by which the zone of the day is ahead of UTC.
     pub utc_offset: TimeSpan,
 }
 

@@ -16,7 +16,6 @@ pub enum ExceptionAction {
 }
 
 impl ExceptionAction {
-    /// All actions.
     pub const ALL: [Self; 3] = [Self::Explain, Self::Resolve, Self::Match];
 }
 
@@ -33,7 +32,6 @@ pub fn next(state: ExceptionState, action: ExceptionAction) -> Option<ExceptionS
     }
 }
 
-/// Returns the table as text.
 pub fn table() -> String {
     draw(ExceptionState::ALL.iter().copied(), &ExceptionAction::ALL, |state, action| {
         let to = next(state, action)?.code();

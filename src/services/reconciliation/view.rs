@@ -34,9 +34,7 @@ pub struct Reconciled {
 /// How many exceptions there are of a kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct Count {
-    /// The kind.
     pub kind: ExceptionKind,
-    /// The number.
     pub n: i64,
 }
 
@@ -73,7 +71,6 @@ impl fmt::Display for Reconciled {
     }
 }
 
-/// An exception.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExceptionRecord {
     token: ExceptionToken,

@@ -30,10 +30,8 @@ impl From<RefundOutcome> for RefundAction {
     }
 }
 
-/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefundTransition {
-    /// The new state.
     pub to: RefundState,
     /// The event to record. Acceptance records none.
     pub emits: Option<EventType>,

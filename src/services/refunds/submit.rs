@@ -4,7 +4,7 @@ use acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use base::crash_points;
 use base::mutants::{self, Mutant};
 use entity::event::EventType;
-use entity::refund::{self, Column, RefundOutcome, RefundState};
+use entity::refund::{self, COLUMN, Column, RefundOutcome, RefundState};
 use entity::{Listed, Owned, Timestamp, charge};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -34,7 +34,7 @@ impl DueWork for RefundSubmissionWork {
     fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
         let waiting = refund::Entity::find()
             .filter(Column::State.eq(RefundState::Submitting))
-            .filter(Column::SubmitAfter.lte(wall))
+            .filter(COLUMN.submit_after.lte(wall))
             .order_by_asc(Column::SubmitAfter);
         vec![waiting]
     }
@@ -44,7 +44,7 @@ impl DueWork for RefundSubmissionWork {
         let waiting = refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null());
         let Some((at, id)) = reach.passed else { return waiting };
         let later = Condition::all().add(Column::CreatedAt.eq(at)).add(Column::Id.gt(id));
-        waiting.filter(Condition::any().add(Column::CreatedAt.gt(at)).add(later))
+        waiting.filter(Condition::any().add(COLUMN.created_at.gt(at)).add(later))
     }
 
     fn subject(row: &refund::Model) -> DueRow {
@@ -116,7 +116,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     ctx.store
         .write(now, async |tx, now| {
             let waiting = refund::Entity::update_many()
-                .filter(Column::SubmitAfter.gt(*now))
+                .filter(COLUMN.submit_after.gt(*now))
                 .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
             Ok(waiting.exec(tx).await?.rows_affected)
         })

@@ -6,7 +6,6 @@ use crate::services::context::{Account, Context};
 use crate::services::payments::state::{ChargeAction, EffectiveState, next};
 use crate::services::{disputes, refunds};
 
-/// An action on a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferedAction {
     /// Takes the reserved money.

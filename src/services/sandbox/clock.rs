@@ -88,7 +88,6 @@ impl BeginClockMoveUnit {
 /// A move in progress.
 struct ClockMoveRun<'a> {
     ctx: &'a Context,
-    /// The caller that moves it.
     caller: &'a Caller,
     /// The account's row when the move began.
     row: account::Model,

@@ -42,7 +42,6 @@ pub enum RequestedMove {
 }
 
 impl Params<MoveClock> {
-    /// Returns the requested move.
     pub fn parse(self) -> Result<RequestedMove, FieldErrors> {
         let Self { value, mut faults } = self;
         let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_move_is_told_on_its_parameter() {
+    fn a_text_that_is_no_move_is_told_on_its_parameter() {
         let (one, form) = ("Exactly one of advance and to is required", "is not formatted properly");
         let far = "must be at most 100 years ahead of the wall clock";
         let past = "must not be before the clock of the account";

@@ -55,14 +55,12 @@ pub fn probability(text: Option<&str>) -> Option<Probability> {
     non_blank(text)?.parse().ok()
 }
 
-/// Returns the schema of `gateway_error_rate`.
 pub fn gateway_error_rate_schema() -> Object {
     share_schema(
         "The share of calls that fail before anything happens; in a request, it stays if it is absent.",
     )
 }
 
-/// Returns the schema of `drop_rate`.
 pub fn drop_rate_schema() -> Object {
     share_schema(
         "The share of calls that are done but lose their answer; in a request, it stays if it is absent.",

@@ -11,12 +11,12 @@ use validator::Validate;
 use crate::error::{Error, ErrorCode};
 use crate::params::values::BLANK;
 use crate::params::{self, FieldErrors, Params};
+use crate::services::charges::{ChargeRequestInfo, create as create_charge};
 use crate::services::context::{Caller, Ctx};
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
 use crate::services::sandbox::params::NewProviderState;
 use crate::services::sandbox::view::ProviderStateValues;
 use crate::services::sandbox::{acquirer, deposits, refunds as decided_refunds};
-use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
 use crate::services::{
     authorisations, cards, charges, customers, disputes, idempotency, plans, recipients, refunds,
     subscriptions, transfers,

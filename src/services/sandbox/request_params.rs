@@ -17,18 +17,15 @@ pub struct RequestSearch {
     pub since: Option<String>,
     /// How many requests to wait for.
     pub waiting: Waiting,
-    /// The page of the matching requests.
     pub paging: Paging,
 }
 
 /// What a request of the log must fit; absent parts fit every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFilter {
-    /// The HTTP method.
     pub method: Option<&'static str>,
     /// The operation's path with its parameters' names.
     pub route: Option<String>,
-    /// The status of the response.
     pub status: Option<i32>,
     /// The error code of the response.
     pub error: Option<String>,

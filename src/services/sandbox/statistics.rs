@@ -1,6 +1,6 @@
 //! Numbers for the dashboard's pictures. Each query reads one bounded range of an index.
 
-use entity::charge::{self, Column};
+use entity::charge::{self, COLUMN, Column};
 use entity::dispute::{self, DisputeStatus};
 use entity::dispute_activity::{self, ActivityKind};
 use entity::logged_request;
@@ -39,7 +39,6 @@ pub struct ApprovedDay {
 pub struct FailedDay {
     /// The day of their creation.
     pub day: Day,
-    /// The reason.
     pub failure: FailureCode,
     /// The number of charges.
     pub count: i64,
@@ -50,9 +49,7 @@ pub struct FailedDay {
 pub struct ChargesByDay {
     /// The first day that is counted; today is the last.
     pub first: Day,
-    /// What banks approved.
     pub approved: Vec<ApprovedDay>,
-    /// What failed.
     pub failed: Vec<FailedDay>,
 }
 
@@ -96,7 +93,7 @@ async fn by_day(
     let start = Timestamp::from_millis(i64::from(first.number()) * length);
     let since: SimpleExpr = Column::CreatedAt.into_expr().sub(start.millis());
     let latest = charges
-        .filter(Column::CreatedAt.gte(start))
+        .filter(COLUMN.created_at.gte(start))
         .order_by_desc(Column::CreatedAt)
         .limit(CHARGES_PLOTTED_MAX)
         .select_only()
@@ -165,7 +162,7 @@ pub struct DisputesOfStatus {
 /// Counts the disputes that were received in the last days, by status.
 pub async fn disputes(ctx: &Context, account: &Account) -> Result<Vec<DisputesOfStatus>, Error> {
     let rows = dispute::Entity::owned_by(account.id())
-        .filter(dispute::Column::ReceivedAt.gte(account.now - TimeSpan::days(DISPUTES_PLOT_DAYS)))
+        .filter(dispute::COLUMN.received_at.gte(account.now - TimeSpan::days(DISPUTES_PLOT_DAYS)))
         .group_by(dispute::Column::Status);
     Ok(rows.into_partial_model().all(ctx.store.read()).await?)
 }
@@ -173,7 +170,7 @@ pub async fn disputes(ctx: &Context, account: &Account) -> Result<Vec<DisputesOf
 /// A movement of a charge's money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoneyMove {
-    /// Why it moves.
+    /// The reason why it moves.
     pub kind: MoneyKind,
     /// AUD cents; negative if it is taken from the merchant.
     pub amount: i64,
@@ -181,7 +178,7 @@ pub struct MoneyMove {
     pub token: String,
 }
 
-/// Why money moves.
+/// The reason why money moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoneyKind {
     /// The card was charged.

@@ -8,8 +8,8 @@ use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
 use macros::view;
 use serde::Serialize;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::schema::{ObjectBuilder, RefBuilder, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use wallet::{WalletAToken, WalletGToken};
 
@@ -115,12 +115,21 @@ pub struct SandboxKeys {
 pub struct WalletPayload {
     /// The wallet of the device.
     pub r#type: WalletType,
-    /// The payment token, really encrypted and signed.
+    /// The payment token, really encrypted and signed, as a payment source takes it.
+    #[schema(schema_with = wallet_source_schema)]
     pub source: WalletSource,
 }
 
+/// Returns the schema that a request has for it, so that clients have one type for both.
+fn wallet_source_schema() -> Ref {
+    RefBuilder::new()
+        .ref_location_from_schema_name("PaymentSourceSource")
+        .description(Some("The payment token, really encrypted and signed, as a payment source takes it."))
+        .build()
+}
+
 /// The payment token of a wallet.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum WalletSource {
     /// For walletA.

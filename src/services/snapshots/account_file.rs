@@ -42,7 +42,6 @@ pub const LEFT_OUT: [&str; 5] =
 const OPENING: [&str; 6] =
     ["balances", "bank_accounts", "counters", "deposits", "journal_entries", "postings"];
 
-/// An account.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccountFile {

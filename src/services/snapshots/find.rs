@@ -15,7 +15,6 @@ pub(super) fn is_one() -> SimpleExpr {
     snapshot::Column::Bytes.gt(0)
 }
 
-/// Selects the account's snapshots.
 pub(super) fn those_of(account: AccountToken) -> Select<snapshot::Entity> {
     snapshot::Entity::owned_by(account).filter(is_one())
 }

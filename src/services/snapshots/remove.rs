@@ -30,7 +30,7 @@ pub async fn remove(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
 /// Selects the snapshots that were kept long enough, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<snapshot::Entity> {
     snapshot::Entity::find()
-        .filter(snapshot::Column::RemoveAt.lte(wall))
+        .filter(snapshot::COLUMN.remove_at.lte(wall))
         .order_by_asc(snapshot::Column::RemoveAt)
 }
 

@@ -14,7 +14,6 @@ pub struct Bill {
     pub number: i32,
     /// The price of the interval itself.
     pub interval_amount: i64,
-    /// The setup fee.
     pub setup_amount: i64,
 }
 
@@ -57,7 +56,6 @@ impl Bill {
 
 /// The choices of a new subscription.
 pub struct Subscriber {
-    /// The subscription's token.
     pub id: SubscriptionToken,
     pub customer: CustomerToken,
     /// The card that pays, if it is not the primary one.

@@ -57,7 +57,6 @@ pub async fn of_customer(
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 
-/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

@@ -15,7 +15,6 @@ use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payments::purpose::bills;
 use crate::services::payments::recovery::{claim, creation, due_row, in_flight, select_lost};
 
-/// Recovers charges of subscriptions.
 pub struct SubscriptionRecoveryWork;
 
 impl DueWork for SubscriptionRecoveryWork {

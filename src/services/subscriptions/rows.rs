@@ -54,7 +54,6 @@ pub(super) async fn customer_held(
     Ok(row.lock(LockType::KeyShare).one(tx).await?.is_some())
 }
 
-/// Returns the plan of a subscription.
 pub(super) async fn plan_of(
     db: &impl ConnectionTrait,
     row: &subscription::Model,

@@ -6,7 +6,6 @@ use validator::Validate;
 
 use crate::params::{ParameterTree, Params, Search};
 
-/// The parameters of a search for subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionSearch {
     /// Words, days and page.
@@ -21,7 +20,6 @@ struct SubscriptionSearchParams {
 }
 
 impl SubscriptionSearch {
-    /// Reads the parameters.
     pub fn read(tree: &impl ParameterTree) -> Params<Self> {
         let Params { value: search, mut faults } = Search::read(tree, &[], None);
         let Params { value: SubscriptionSearchParams { state }, faults: others } = tree.params();

@@ -62,16 +62,13 @@ impl SubscriptionAction {
     }
 }
 
-/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionTransition {
-    /// The new state.
     pub to: SubscriptionState,
     /// The event; a reactivation has none of its own, only its charge's.
     pub emits: Option<EventType>,
 }
 
-/// Returns the transition of an action in a state.
 pub fn next(
     state: SubscriptionState,
     action: SubscriptionAction,

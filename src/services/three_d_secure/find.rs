@@ -31,7 +31,6 @@ pub async fn by_secret(ctx: &Context, secret: &str) -> Result<(Account, three_d_
     Ok((account, session.ok_or(ErrorCode::NotFound)?))
 }
 
-/// Finds a session of the account.
 pub async fn by_id(
     ctx: &Context,
     account: AccountToken,

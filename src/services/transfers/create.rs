@@ -58,7 +58,6 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
     transfer
 }
 
-/// The payee of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Payee {
     Own,

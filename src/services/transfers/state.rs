@@ -11,12 +11,9 @@ pub enum TransferAction {
     Return,
 }
 
-/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferTransition {
-    /// The new state.
     pub to: TransferStatus,
-    /// The event to record.
     pub emits: EventType,
 }
 

@@ -87,7 +87,6 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Walle
     Ok(WalletCertificate::from(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
 }
 
-/// Finds a certificate by its token.
 pub async fn find(
     ctx: &Context,
     account: &Account,

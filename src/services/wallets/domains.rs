@@ -68,7 +68,6 @@ fn wrong(predicate: &'static str) -> Error {
     faults.into()
 }
 
-/// Finds a domain by its name.
 pub(super) async fn find(
     ctx: &Context,
     account: &Account,

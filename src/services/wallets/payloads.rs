@@ -1,6 +1,6 @@
 //! Records used payloads: each pays for one payment source. A record is kept until its payload would be too old anyway.
 
-use entity::wallet_payload::{self, Column};
+use entity::wallet_payload::{self, COLUMN, Column};
 use entity::{AccountToken, Owned, Timestamp};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
@@ -25,7 +25,7 @@ pub async fn record_use(tx: &Tx, used: &wallet_payload::Model) -> Result<bool, E
 
 /// Selects the uses of payloads that are too old by now, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<wallet_payload::Entity> {
-    wallet_payload::Entity::find().filter(Column::ExpiresAt.lt(wall))
+    wallet_payload::Entity::find().filter(COLUMN.expires_at.lt(wall))
 }
 
 /// Deletes a use.

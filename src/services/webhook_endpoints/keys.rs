@@ -56,7 +56,6 @@ impl From<webhook_endpoint::Model> for SealedKeys {
 }
 
 impl SealedKeys {
-    /// Decrypts the keys.
     pub async fn open(
         &self,
         ctx: &Context,

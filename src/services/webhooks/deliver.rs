@@ -48,7 +48,7 @@ pub struct LeasedWebhook {
 /// A finished delivery.
 pub struct DeliveryAttempt {
     leased: LeasedWebhook,
-    /// Why the endpoint did not accept it, if so.
+    /// The reason why the endpoint did not accept it, if so.
     refused: Option<WebhookError>,
     /// The time it finished, by the wall clock.
     at: Timestamp,

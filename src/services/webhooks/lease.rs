@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use base::mutants::{self, Mutant};
-use entity::webhook::{self, Column, WebhookState};
+use entity::webhook::{self, COLUMN, Column, WebhookState};
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
 };
@@ -71,7 +71,7 @@ fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
     let wall = ctx.clock.now();
     let mut nobodys = Column::LeasedUntil.is_null();
     if !mutants::is(Mutant::WebhookLeasedForever) {
-        nobodys = nobodys.or(Column::LeasedUntil.lte(wall));
+        nobodys = nobodys.or(COLUMN.leased_until.lte(wall));
     }
     let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
     clocks::visible_clocks(ctx.environment, free)

@@ -11,7 +11,6 @@ use crate::params::{Paging, ParameterTree, Params};
 pub struct WebhookSearch {
     /// Only webhooks of events of this type.
     pub r#type: Option<EventType>,
-    /// The page of the matching webhooks.
     pub paging: Paging,
 }
 

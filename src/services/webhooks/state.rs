@@ -17,7 +17,7 @@ pub enum WebhookAction {
     Replay,
 }
 
-/// Why an action does nothing.
+/// The reason why an action does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookRefusal {
     /// The webhook is pending and will be delivered anyway.
@@ -30,7 +30,6 @@ pub enum WebhookRefusal {
 const ACTIONS: [WebhookAction; 4] =
     [WebhookAction::Accepted, WebhookAction::Refused, WebhookAction::RefusedAtLast, WebhookAction::Replay];
 
-/// Returns the state after an action.
 pub fn next(state: WebhookState, action: WebhookAction) -> Result<WebhookState, WebhookRefusal> {
     use WebhookAction::{Accepted, Refused, RefusedAtLast, Replay};
     use WebhookState::{Completed, Failed, Pending, Retrying};

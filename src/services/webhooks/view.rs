@@ -72,7 +72,6 @@ impl PartialSchema for WebhookErrorCode {
 }
 
 impl Webhook {
-    /// Returns a webhook with the URL of its endpoint.
     pub fn new(row: webhook::Model, url: String) -> Self {
         Self {
             token: row.id,

@@ -45,7 +45,6 @@ pub struct Last {
     pub at: Instant,
 }
 
-/// The deliveries of one endpoint.
 #[derive(Default)]
 pub struct EndpointLane {
     pub in_flight: usize,

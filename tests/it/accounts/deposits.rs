@@ -107,7 +107,7 @@ rules! {
         assert_eq!(available + pending, left - 100_000 + 20_000);
     }
 
-    async fn what_is_wrong_is_told_at_once(app) {
+    async fn every_fault_is_told_at_once(app) {
         app.invalid(SANDBOX, &json!({}), &[("amount", "Amount can't be blank")]).await;
         for (changes, param, message) in [
             (json!({ "amount": 0 }), "amount", "Amount must be greater than or equal to 1"),

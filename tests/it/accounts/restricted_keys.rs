@@ -203,7 +203,7 @@ rules! {
         }
     }
 
-    async fn what_is_wrong_with_a_key_is_named_at_once(app) {
+    async fn every_fault_of_a_key_is_named_at_once(app) {
         let client = app.client();
         let all_wrong = json!({
             "name": " ", "rights": { "chargs": "read" }, "networks": ["somewhere"], "expires_at": "soon",

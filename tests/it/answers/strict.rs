@@ -133,7 +133,7 @@ rules! {
         assert!(answer.text.starts_with("/**/F({\"response\":"), "{}", answer.text);
     }
 
-    async fn what_is_no_word_is_not_repeated(app) {
+    async fn a_parameter_that_is_no_word_is_not_repeated(app) {
         let refused = strictly(&app.client(), "/1/charges", &charge_with(400, json!({ "4200000000000000": 1 }))).await;
         assert_eq!(messages(&refused)[0]["param"], "?");
         assert!(!refused.text.contains("4200000000000000"), "{}", refused.text);

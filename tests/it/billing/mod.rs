@@ -267,7 +267,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_runs_out_while_nobody_works_ends_when_somebody_does(app) {
+    async fn a_subscription_that_runs_out_while_no_worker_runs_ends_when_one_does(app) {
         let client = app.client();
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;

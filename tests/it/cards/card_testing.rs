@@ -308,7 +308,7 @@ rules! {
         assert_eq!(attacks(app).await, []);
     }
 
-    async fn what_cannot_be_written_is_written_later(app) {
+    async fn an_attack_that_cannot_be_written_is_written_later(app) {
         let client = watched(app, "refuse").await;
         attack(&client, 10).await;
         app.execute("ALTER TABLE card_attacks RENAME TO away").await;

@@ -198,7 +198,7 @@ rules! {
         assert_eq!(charge["currency"], "USD");
     }
 
-    async fn what_is_captured_is_at_least_the_minimum_and_at_most_what_was_authorised(app) {
+    async fn a_capture_is_at_least_the_minimum_and_at_most_the_authorised_amount(app) {
         let client = app.client();
         let token = client.authorisation(400).await;
         for (amount, message) in [

@@ -325,7 +325,7 @@ fn a_port_that_somebody_else_has_is_told() {
         let mut caller = other.accept().unwrap().0;
         caller.write_all(b"220 mail.example.com\r\n").unwrap();
         caller.shutdown(Shutdown::Write).unwrap();
-        // Until he has gone.
+        // Until the caller has hung up.
         let _ = caller.read_to_end(&mut Vec::new());
     });
     let mut command = program(data.path());

@@ -109,7 +109,7 @@ fn a_threshold_fails_a_run_and_files_hold_the_result() {
 }
 
 #[test]
-fn what_is_no_recording_and_no_section_is_refused() {
+fn a_file_that_is_no_recording_and_a_word_that_is_no_section_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.jsonl");
     let (code, _, stderr) = coverage(folder.path(), &[file.to_str().unwrap()]);

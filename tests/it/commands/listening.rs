@@ -236,7 +236,7 @@ operated! {
     }
 
     // More at a time than a page holds.
-    async fn what_happened_while_it_slept_is_told_as_well(installed) {
+    async fn events_that_happened_while_it_slept_are_told_as_well(installed) {
         let server = installed.serve();
         let (key, _) = server.keys();
         let listening = Listening::to(installed, &server, &["--json"]);

@@ -69,7 +69,7 @@ operated! {
         server.stopped();
     }
 
-    async fn what_helps_testers_does_nothing_in_live(installed) {
+    async fn commands_for_testers_do_nothing_in_live(installed) {
         live(installed);
         let key = installed.records(&CREATE).remove(0)["secret_key"].as_str().unwrap().to_owned();
         let server = installed.serve();

@@ -402,3 +402,67 @@ fn a_line_that_is_no_message_is_answered_and_the_end_of_input_ends_it() {
     assert_eq!(stderr, "error: the client's first message does not begin a session\n");
     server.stopped();
 }
+
+#[test]
+fn a_client_of_the_newest_version_begins_with_any_request() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let mut session =
+        Session::start(program(data.path()).args(["mcp", "--server", &format!("http://{}", server.address)]));
+    let meta = |version: &str| {
+        json!({
+            "io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {},
+        })
+    };
+    for (params, expected) in [
+        (json!({}), json!(-32602)),
+        (json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }), json!(-32602)),
+        (json!({ "_meta": meta("1999-01-01") }), json!(-32022)),
+    ] {
+        let refused = session.request("tools/list", &params);
+        assert_eq!(refused["error"]["code"], expected, "{refused}");
+    }
+    assert_eq!(session.request("ping", &json!({}))["result"], json!({}));
+    let versions = json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+    let refused = session.request("server/discover", &json!({ "_meta": meta("1999-01-01") }));
+    assert_eq!(refused["error"]["data"], json!({ "supported": versions, "requested": "1999-01-01" }));
+    let found = session.request("server/discover", &json!({ "_meta": meta("2026-07-28") }))["result"].clone();
+    assert_eq!((&found["supportedVersions"], &found["resultType"]), (&versions, &json!("complete")));
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "card-payments");
+    assert_eq!(found["capabilities"], json!({ "tools": {} }));
+    let listed = session.request("tools/list", &json!({ "_meta": meta("2026-07-28") }))["result"].clone();
+    assert_eq!((&listed["resultType"], &listed["cacheScope"]), (&json!("complete"), &json!("private")));
+    let call = json!({ "_meta": meta("2026-07-28"), "name": "get_balance" });
+    let called = session.request("tools/call", &call)["result"].clone();
+    assert_eq!((&called["resultType"], &called["isError"]), (&json!("complete"), &json!(false)));
+    let unknown = session.request("resources/list", &json!({ "_meta": meta("2026-07-28") }));
+    assert_eq!(unknown["error"]["code"], -32601);
+    session.ends();
+    server.stopped();
+}
+
+#[test]
+fn a_call_that_waits_delays_no_other_and_can_be_cancelled() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let mut session =
+        Session::start(program(data.path()).args(["mcp", "--server", &format!("http://{}", server.address)]));
+    // A version that nobody has yet is answered with the newest that begins so.
+    let begun = session.request("initialize", &json!({
+        "protocolVersion": "2099-01-01", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    }));
+    assert_eq!(begun["result"]["protocolVersion"], "2025-11-25");
+    let wait = json!({ "name": "list_events", "arguments": { "type": "refund.succeeded", "after": "0", "wait": 30 } });
+    session.send(
+        &json!({ "jsonrpc": "2.0", "id": "waits", "method": "tools/call", "params": wait }).to_string(),
+    );
+    session.ok("get_balance", &json!({}));
+    let cancelled = json!({ "requestId": "waits", "reason": "no longer wanted" });
+    let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled });
+    session.send(&cancelled.to_string());
+    // An answer to a request that nobody made is passed over.
+    session.send("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}");
+    session.ok("get_balance", &json!({}));
+    assert!(!session.ends().contains("waits"));
+    server.stopped();
+}

@@ -142,7 +142,7 @@ operated! {
         server.stopped();
     }
 
-    async fn what_is_wrong_with_an_account_is_told_and_changes_nothing(installed) {
+    async fn a_fault_of_a_new_account_is_told_and_changes_nothing(installed) {
         assert_eq!(installed.run(&["migrate"]), (Some(0), String::new(), String::new()));
         let before = rows(installed).await;
         let long = "x".repeat(256);
@@ -392,7 +392,7 @@ operated! {
 }
 
 operated! {
-    async fn what_says_nothing_to_a_person_tells_a_program_what_it_did(installed) {
+    async fn a_command_that_prints_nothing_for_people_tells_a_program_its_work(installed) {
         let steps = installed.records(&["migrate"]);
         assert_eq!((fields(&steps[0]), &steps[0]["step"]), (vec!["step"], &json!("m0001_schema")));
         assert_eq!(steps.len(), migration::names::<migration::Migrator>().len());
@@ -421,7 +421,7 @@ operated! {
 }
 
 #[test]
-fn what_needs_no_database_tells_programs_too() {
+fn commands_without_a_database_tell_programs_too() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let (code, stdout, stderr) = output(program(folder.path()).args(arguments).arg("--json"));

@@ -51,7 +51,7 @@ fn every_variable_is_in_the_operators_guide_and_the_readme_names_some_of_them() 
 }
 
 #[test]
-fn what_is_deployed_sets_variables_that_there_are() {
+fn files_of_a_deployment_set_variables_that_exist() {
     for name in [
         "deploy/card-payments.service",
         "deploy/environment",

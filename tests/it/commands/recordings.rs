@@ -385,7 +385,7 @@ fn times_move_with_each_request_and_days_with_the_day() {
 }
 
 #[test]
-fn what_a_recording_does_not_hold_is_named_with_the_difference() {
+fn values_that_a_recording_does_not_hold_are_named_with_the_difference() {
     let mut recorded = Recorded::start("run.jsonl");
     let (key, upload) = (recorded.key.clone(), String::from_utf8(multipart("receipt.pdf", PDF)).unwrap());
     recorded.send(&key, "POST", "/1/files", "multipart/form-data; boundary=x", &upload).ok(200);

@@ -114,7 +114,7 @@ operated! {
         server.stopped();
     }
 
-    async fn what_cannot_be_reported_is_refused_in_one_line(installed) {
+    async fn a_record_that_cannot_be_reported_is_refused_in_one_line(installed) {
         let server = installed.serve();
         let (charge, address) = (refunded_and_disputed(&server), format!("http://{}", server.address));
         let refuses = |token: &str, line: &str| installed.refuses(&["report", token, "--server", &address], line);

@@ -112,7 +112,7 @@ until: 80 days
 ";
 
 operated! {
-    async fn what_a_file_tells_has_happened_in_its_time(installed) {
+    async fn entries_of_a_file_have_happened_in_their_time(installed) {
         let shop = Shop::open(installed);
         let before = shop.get("/1/sandbox/clock")["now"].as_str().unwrap().to_owned();
         let (made, end) = shop.made("tea.yaml", TEA);
@@ -300,7 +300,7 @@ until: tomorrow
         shop.server.stopped();
     }
 
-    async fn what_the_server_refuses_on_the_way_leaves_the_account_as_it_was(installed) {
+    async fn a_refusal_on_the_way_leaves_the_account_as_it_was(installed) {
         let shop = Shop::open(installed);
         for (text, message) in [
             (format!("{TEA}\ntransfers:\n  rent: {{ to: self, amount: 999999999999, after: 80 days }}\n"),

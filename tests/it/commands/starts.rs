@@ -77,7 +77,7 @@ fn a_postgresql_that_refuses_or_says_nothing_is_named_within_seconds() {
 }
 
 #[test]
-fn what_is_no_file_or_no_folder_is_told_alike() {
+fn a_path_that_is_no_file_or_no_folder_is_told_alike() {
     let data = folder();
     let place = data.path().join("place");
     std::fs::create_dir(&place).unwrap();

@@ -104,7 +104,7 @@ operated! {
         }
     }
 
-    async fn what_nobody_traced_before_has_a_trace_of_its_own(installed) {
+    async fn a_request_that_nobody_traced_before_has_a_trace_of_its_own(installed) {
         let (collector, receiver) = (Collector::start().await, Receiver::start().await);
         let server = Process::start(installed.program().envs(collector.variables()));
         register_receiver(&server, &receiver);
@@ -149,7 +149,7 @@ operated! {
         assert_eq!(contexts[1].0, TRACE);
     }
 
-    async fn what_a_caller_has_decided_counts(installed) {
+    async fn the_decision_of_a_caller_counts(installed) {
         let collector = Collector::start().await;
         let mut program = installed.program();
         let server = Process::start(program.envs(collector.variables()).env("OTEL_TRACES_SAMPLER", "parentbased_always_off"));
@@ -170,7 +170,7 @@ operated! {
         assert!(server.stopped().contains("the last spans were not exported"));
     }
 
-    async fn what_a_collector_refuses_is_counted_and_told(installed) {
+    async fn spans_that_a_collector_refuses_are_counted_and_told(installed) {
         let collector = Collector::start().await;
         collector.receiver.behave(Behaviour::Status(400));
         let server = Process::start(installed.program().envs(collector.variables()));
@@ -278,7 +278,7 @@ rules! {
         assert_eq!(base::trace::current(), None);
     }
 
-    async fn what_is_of_no_trace_names_none(app) {
+    async fn a_webhook_of_no_trace_names_none(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
         let twice = traceparent("01");

@@ -35,7 +35,7 @@ operated! {
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     }
 
-    async fn what_is_done_is_told_call_by_call(installed) {
+    async fn a_trigger_tells_its_work_call_by_call(installed) {
         // As one of 64 random keys begins.
         installed.with("SECRET_KEY", "-S_of_the_operator");
         let server = installed.serve();
@@ -71,7 +71,7 @@ operated! {
         server.stopped();
     }
 
-    async fn what_cannot_be_triggered_is_told_and_changes_nothing(installed) {
+    async fn a_trigger_that_cannot_be_run_is_told_and_changes_nothing(installed) {
         let server = installed.serve();
         let (key, address) = (server.keys().0, address(&server));
         let refused = |arguments: &[&str], line: &str| {

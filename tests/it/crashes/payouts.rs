@@ -20,7 +20,7 @@ const POINTS: [&str; 6] = [
 ];
 
 operated! {
-    async fn what_is_paid_out_is_paid_once(installed) {
+    async fn a_payout_is_paid_once(installed) {
         let server = installed.serve();
         let (first, _) = server.keys();
         let made = server.ask("POST", "/1/sandbox/accounts", Some(&first), "").ok(201);

@@ -272,7 +272,7 @@ rules! {
         }
     }
 
-    async fn what_is_sent_replaces_what_was_there_and_a_blank_clears(app) {
+    async fn a_sent_value_replaces_the_former_one_and_a_blank_clears(app) {
         let client = app.client();
         let full = json!({ "first_name": "Roland", "last_name": "Robot", "phone_number": "1", "company": "C", "notes": "n" });
         let before = client.post("/1/customers", &with(customer(), &full)).await.ok(201);

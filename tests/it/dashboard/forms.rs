@@ -53,7 +53,7 @@ rules! {
         assert_eq!(client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)["state"], "cancelling");
     }
 
-    async fn what_would_be_refused_is_not_offered(app) {
+    async fn an_action_that_would_be_refused_is_not_offered(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;
         let charge = async |changes: Value| token_of(&client.post("/1/charges", &charge_with(400, changes)).await.ok(201));
@@ -128,7 +128,7 @@ rules! {
         }
     }
 
-    async fn what_is_refused_is_told_in_the_words_of_the_api_and_changes_nothing(app) {
+    async fn a_refusal_is_told_in_the_words_of_the_api_and_changes_nothing(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;
         let captured = token_of(&client.captured(400).await);

@@ -51,7 +51,7 @@ rules! {
         assert!(page.contains(">422<") && page.contains("You have tried to refund more than the original charge"), "{page}");
     }
 
-    async fn what_the_log_does_not_hold_is_not_sent_and_its_page_says_why(app) {
+    async fn a_request_that_the_log_does_not_hold_is_not_sent_and_its_page_says_why(app) {
         let client = app.client();
         let paid = client.post("/1/charges", &charge_with(400, json!({}))).await;
         paid.ok(201);

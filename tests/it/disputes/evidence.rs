@@ -63,7 +63,7 @@ rules! {
         assert_eq!(batch(&client, &dispute).await, set);
     }
 
-    async fn what_is_absent_stays_and_what_is_empty_is_cleared(app) {
+    async fn absent_evidence_stays_and_empty_evidence_is_cleared(app) {
         let (client, dispute, file) = given(app).await;
         update(&client, &dispute, json!({ "additional_evidence_file": file, "additional_evidence_text": "a" })).await.ok(200);
         update(&client, &dispute, json!({ "invoice_or_receipt_text": "b", "additional_evidence_text": null })).await.ok(200);

@@ -89,7 +89,7 @@ rules! {
         }
     }
 
-    async fn what_is_no_evidence_is_refused_and_leaves_nothing(app) {
+    async fn a_file_that_is_no_evidence_is_refused_and_leaves_nothing(app) {
         let client = app.client();
         let type_ = "File must be a PDF, PNG or JPEG";
         let long = format!("{}.pdf", "n".repeat(252));

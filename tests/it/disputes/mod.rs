@@ -93,7 +93,7 @@ rules! {
         nothing.faulty(&[("charge_token", "Charge token has nothing left to dispute")]);
     }
 
-    async fn what_cannot_be_disputed_is_refused(app) {
+    async fn a_charge_that_cannot_be_disputed_is_refused(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let charge = token_of(&client.captured(400).await);
         let reserved = client.authorised(400).await;

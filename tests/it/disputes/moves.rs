@@ -103,7 +103,7 @@ rules! {
         assert_eq!(app.differences().await, []);
     }
 
-    async fn what_was_refunded_after_a_won_dispute_is_not_taken_again(app) {
+    async fn money_refunded_after_a_won_dispute_is_not_taken_again(app) {
         let client = app.client();
         let won = async |amount: i64| {
             let charge = token_of(&client.captured(amount).await);
@@ -276,7 +276,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_is_not_answered_in_time_expires_by_the_accounts_clock(app) {
+    async fn a_dispute_that_is_not_answered_in_time_expires_by_the_accounts_clock(app) {
         let client = app.client();
         let dispute = token_of(&client.disputed(400).await);
         let owned = async || {

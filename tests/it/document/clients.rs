@@ -96,10 +96,12 @@ impl NameKind {
 fn spelled(piece: &str, name: &str) -> String {
     let words: Vec<_> = name.split(['_', ' ']).map(str::to_lowercase).collect();
     let capital = |word: &String| word[..1].to_uppercase() + &word[1..];
+    let snake = words.join("_");
     let pascal = words.iter().map(capital).collect::<String>();
     let camel = pascal[..1].to_lowercase() + &pascal[1..];
     let spellings = [
-        ("{snake}", words.join("_")),
+        ("{Snake}", capital(&snake)),
+        ("{snake}", snake),
         ("{kebab}", words.join("-")),
         ("{Pascal}", pascal),
         ("{camel}", camel),

@@ -49,9 +49,14 @@ impl Promises {
     }
 
     fn parameters(&mut self, document: &Value, name: &str, operation: &Value) {
+        let mut before = None;
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let parameter = resolved(document, parameter);
             let at = parameter["name"].as_str().unwrap();
+            // Some clients have parameters by position.
+            if let Some(before) = before.replace(at) {
+                self.promised.insert(format!("{name} takes {at} right after {before}"));
+            }
             SchemaWalk { document, promises: self, name, request: true }.schema(at, &parameter["schema"], 0);
             if parameter["required"] == true {
                 self.wanted.insert(format!("{name} wants {at}"));
@@ -140,7 +145,7 @@ fn broken(older: &Value, newer: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_may_break_clients_is_listed_in_the_changelog() {
+fn changes_that_may_break_clients_are_listed_in_the_changelog() {
     let changelog = std::fs::read_to_string(file("CHANGELOG.md")).unwrap();
     let current = card_payments::api::openapi();
     let released = file("docs/released.yaml");
@@ -166,7 +171,10 @@ fn small() -> Value {
     json!({
         "paths": { "/1/charges": { "post": {
             "operationId": "create_charge",
-            "parameters": [{ "name": "sort", "in": "query", "schema": { "type": "string", "enum": ["amount", "date"] } }],
+            "parameters": [
+                { "name": "sort", "in": "query", "schema": { "type": "string", "enum": ["amount", "date"] } },
+                { "name": "page", "in": "query", "schema": { "type": "integer" } },
+            ],
             "requestBody": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ChargeInput" } } } },
             "responses": {
                 "201": { "content": { "application/json": { "schema": {
@@ -202,6 +210,11 @@ fn every_way_to_break_a_client_is_found() {
             "/paths/~11~1charges/post/parameters".to_owned(),
             json!([]),
             "No longer: POST /1/charges takes sort as string",
+        ),
+        (
+            "/paths/~11~1charges/post/parameters".to_owned(),
+            json!([{ "name": "sort" }, { "name": "added" }, { "name": "page" }]),
+            "No longer: POST /1/charges takes page right after sort",
         ),
         (
             "/paths/~11~1charges/post/parameters/0/schema/enum".to_owned(),
@@ -258,9 +271,11 @@ fn every_way_to_break_a_client_is_found() {
 }
 
 #[test]
-fn what_is_added_breaks_nobody() {
+fn additions_break_nobody() {
     let mut newer = small();
     newer["paths"]["/1/plans"] = small()["paths"]["/1/charges"].clone();
+    let parameters = newer["paths"]["/1/charges"]["post"]["parameters"].as_array_mut().unwrap();
+    parameters.push(json!({ "name": "added", "in": "header" }));
     newer["components"]["schemas"]["ChargeInput"]["properties"]["note"] = json!({
         "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } },
     });

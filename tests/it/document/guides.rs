@@ -346,7 +346,7 @@ fn no_call_needs_a_newer_curl_than_debian_has() {
 }
 
 #[test]
-fn what_is_shown_must_be_there() {
+fn a_shown_answer_must_be_a_part_of_the_real_one() {
     let is_shown = |shown: &str, found: &str| {
         is_shown_by(&serde_json::from_str(shown).unwrap(), &serde_json::from_str(found).unwrap())
     };

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_a_failure_in_ci_only() {
+    fn a_missing_program_is_a_failure_in_ci_only() {
         assert!(
             without("no PostgreSQL, so the tests on it are skipped", Some("true"))
                 .unwrap_err()

@@ -22,7 +22,7 @@ async fn status(client: &Client, forwarded: &[&[u8]]) -> u16 {
     client.send_unchecked(request.body(Body::empty()).unwrap()).await.status
 }
 
-async fn what_a_proxy_writes_is_read_or_is_nobodys_address(database: Database) {
+async fn an_address_from_a_proxy_is_read_or_is_nobodys(database: Database) {
     let Some(app) = behind_proxies(database).await else { return };
     let key_of = async |networks: &[&str]| {
         let key = app.client().restricted_key(&json!({ "networks": networks })).await;
@@ -92,5 +92,5 @@ async fn sign_ins_from_one_network_are_counted_together(database: Database) {
     }
 }
 
-on_both!(what_a_proxy_writes_is_read_or_is_nobodys_address);
+on_both!(an_address_from_a_proxy_is_read_or_is_nobodys);
 on_both!(sign_ins_from_one_network_are_counted_together);

@@ -142,7 +142,7 @@ rules! {
         assert_eq!(table(&csv(&client, "/1/charges/search?query=500").await).1.len(), 1);
     }
 
-    async fn what_is_refused_or_no_list_is_json(app) {
+    async fn a_refusal_or_a_list_that_is_not_asked_for_as_csv_is_json(app) {
         let client = app.client();
         refused(&app.anonymous(), "/1/charges", 401, "unauthorized").await;
         refused(&client, "/1/charges/search?sort=size", 422, "invalid_resource").await;

@@ -111,7 +111,7 @@ rules! {
         assert_eq!((&replayed.text, &replayed.headers["idempotent-replayed"]), (&charge.text, &"true".parse().unwrap()));
     }
 
-    async fn what_needs_no_key_is_not_counted(app, _acquirer) {
+    async fn a_request_that_needs_no_key_is_not_counted(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         for path in ["/healthz", "/readyz", "/metrics", "/", "/openapi.yaml"] {

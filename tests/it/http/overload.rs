@@ -83,7 +83,7 @@ rules! {
         }
     }
 
-    async fn what_finds_no_place_is_refused_and_changes_nothing(app, _line) {
+    async fn a_request_without_a_permit_is_refused_and_changes_nothing(app, _line) {
         app.takes_on(None, 1).await;
         let place = app.gate().requests().try_acquire(None, 1);
         assert_busy(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
@@ -134,7 +134,7 @@ rules! {
         paying.await.unwrap().ok(201);
     }
 
-    async fn what_has_got_its_body_at_last_needs_a_place_again(app, _line) {
+    async fn a_request_whose_body_has_come_at_last_needs_a_permit_again(app, _line) {
         app.takes_on(None, 1).await;
         let (paying, rest) = paying_slowly(app).await;
         let place = app.gate().requests().try_acquire(None, 1);

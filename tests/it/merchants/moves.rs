@@ -242,7 +242,7 @@ async fn in_live_keys_do_what_the_status_says_on_postgres() {
 }
 
 #[test]
-fn what_keys_may_do_is_the_decisions() {
+fn rights_of_keys_are_those_of_the_decisions() {
     for &status in MerchantStatus::ALL {
         assert_eq!(access(Environment::Test, status), Access::Full);
         let expected = match status {

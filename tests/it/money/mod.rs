@@ -161,7 +161,7 @@ rules! {
         assert_eq!(app.number(sources).await, 2);
     }
 
-    async fn what_is_not_captured_moves_no_money(app) {
+    async fn an_authorisation_that_is_not_captured_moves_no_money(app) {
         let client = app.client();
         let postings = app.number("SELECT COUNT(*) FROM postings").await;
         client.authorised(400).await;

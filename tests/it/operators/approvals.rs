@@ -48,7 +48,7 @@ async fn latest(someone: &mut Someone) -> String {
 const KEYS: &str = "SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted'";
 const PAYOUT: [(&str, &str); 3] = [("amount", "100"), ("description", "Rent"), ("recipient", "self")];
 
-async fn what_one_person_asks_for_another_one_approves_once(database: Database) {
+async fn a_request_of_one_person_is_approved_once_by_another_one(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
     let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
@@ -126,7 +126,7 @@ async fn each_person_needs_the_right_of_what_is_asked_for(database: Database) {
     refused(&foreign, 403, "was not sent by a page of your session");
 }
 
-async fn what_cannot_be_done_stays_open_and_changes_nothing(database: Database) {
+async fn a_request_that_cannot_be_carried_out_stays_open_and_changes_nothing(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
     let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
@@ -219,7 +219,7 @@ async fn a_request_expires_after_seven_days_and_a_late_decision_changes_nothing(
 }
 
 /// The recipient's bank account, the merchant's data and the state of a dispute are another one's to change.
-async fn what_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew(database: Database) {
+async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     app.execute("UPDATE accounts SET partner = TRUE, disputes = TRUE").await;
     let client = app.client();
@@ -433,12 +433,12 @@ async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: 
 on_both!(a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker);
 on_both!(a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it);
 on_both!(an_approval_and_the_end_of_its_askers_sessions_at_once_agree);
-on_both!(what_one_person_asks_for_another_one_approves_once);
+on_both!(a_request_of_one_person_is_approved_once_by_another_one);
 on_both!(nobody_approves_what_they_ask_for_in_whichever_session);
 on_both!(each_person_needs_the_right_of_what_is_asked_for);
-on_both!(what_cannot_be_done_stays_open_and_changes_nothing);
+on_both!(a_request_that_cannot_be_carried_out_stays_open_and_changes_nothing);
 on_both!(a_dispute_and_a_merchant_are_decided_by_two);
 on_both!(a_request_expires_after_seven_days_and_a_late_decision_changes_nothing);
 on_both!(of_two_who_approve_at_once_one_does);
-on_both!(what_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew);
+on_both!(a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew);
 on_both!(a_payout_and_a_change_of_its_bank_account_at_once_agree);

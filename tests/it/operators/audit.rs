@@ -185,7 +185,7 @@ rules! {
         assert!(!everything.windows(key.len()).any(|window| window == key));
     }
 
-    async fn what_the_database_does_not_take_is_counted_on(app) {
+    async fn uses_that_the_database_does_not_take_are_counted_on(app) {
         let client = app.client();
         use_key(&client, 2).await;
         app.execute("ALTER TABLE key_uses RENAME TO away").await;
@@ -196,7 +196,7 @@ rules! {
         assert_eq!(times(&uses(app).await), [3]);
     }
 
-    async fn what_the_database_took_of_many_uses_is_not_counted_again(app) {
+    async fn uses_that_the_database_took_of_many_are_not_counted_again(app) {
         // A trigger is what refuses here, and a distributed table takes none.
         if postgres::is_distributed() {
             return;

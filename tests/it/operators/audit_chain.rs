@@ -119,7 +119,7 @@ rules! {
         assert_eq!(counts(app, &[head(app).await]).await, (70, 0, 0));
     }
 
-    async fn what_is_removed_by_age_leaves_a_trail_that_verifies(app) {
+    async fn removal_by_age_leaves_a_trail_that_verifies(app) {
         let mut anchor = Vec::new();
         for _ in 0..3 {
             record(app, 4).await;

@@ -193,7 +193,7 @@ rules! {
         still_good(app, &client, &Filled { page: challenged(&client).await, ..filled }, &endpoint).await;
     }
 
-    async fn what_is_erased_during_a_rotation_stays_erased(app) {
+    async fn a_value_erased_during_a_rotation_stays_erased(app) {
         let client = app.client();
         for _ in 0..3 {
             let tokens = join_all((0..12).map(|_| client.card_token("4200000000000000"))).await;

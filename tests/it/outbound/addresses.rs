@@ -176,7 +176,7 @@ fn loopback_and_private_networks_are_reached_in_test_alone() {
 }
 
 #[test]
-fn what_is_no_machine_is_reached_in_test_alone() {
+fn an_address_of_no_machine_is_reached_in_test_alone() {
     for host in [
         "0.0.0.0",
         "0.1.2.3",
@@ -270,7 +270,7 @@ fn an_operator_allows_networks_addresses_and_hosts() {
 }
 
 #[test]
-fn what_an_operator_allows_is_a_network_an_address_or_a_name() {
+fn an_operator_allows_a_network_an_address_or_a_name() {
     for entry in [
         "",
         " ",

@@ -173,7 +173,7 @@ async fn a_receiver_of_http_2_gets_all_calls_on_one_connection() {
 }
 
 #[test]
-fn what_is_no_certificate_cannot_be_trusted() {
+fn a_file_that_is_no_certificate_cannot_be_trusted() {
     assert!(Outbound::trusting(AddressPolicy::test(), b"nothing").is_err());
 }
 

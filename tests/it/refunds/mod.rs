@@ -309,7 +309,7 @@ rules! {
         settle(app).await;
     }
 
-    async fn what_failed_refunds_give_back_goes_to_later_ones_to_the_cent(app) {
+    async fn money_of_failed_refunds_goes_to_later_ones_to_the_cent(app) {
         let client = app.client();
         let charge = paid(&client, 101, "USD", REFUNDS_FAIL).await;
         client.refund(&charge, 50).await.ok(201);

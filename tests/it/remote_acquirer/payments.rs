@@ -128,7 +128,7 @@ remote_rules! {
         assert_eq!(compared(&setup.app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn what_testers_order_reaches_an_acquirer_elsewhere(setup) {
+    async fn outcomes_that_testers_order_reach_an_acquirer_elsewhere(setup) {
         let client = &setup.app.client();
         let forced = async |word: &str| post_with(client, "/1/charges", &[("Sandbox-Outcome", word)], &charge(400)).await;
         forced("lost_card").await.refused(400, "lost_card");

@@ -67,7 +67,7 @@ fn signal(process: &Process, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_reached_an_acquirer_that_stood_still_is_settled_once() {
+async fn a_call_that_reached_an_acquirer_that_stood_still_is_settled_once() {
     let acquirer = remote_acquirer::process();
     let app = server(Database::Sqlite, &acquirer, Duration::from_secs(3)).await.unwrap();
     let client = app.client();

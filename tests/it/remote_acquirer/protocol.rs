@@ -210,7 +210,7 @@ fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
 }
 
 #[test]
-fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
+fn a_signed_call_that_is_wrong_is_refused_and_nothing_happens() {
     let process = remote_acquirer::process();
     let acquirer = process.address;
     let with = |changes: Value| {

@@ -273,7 +273,7 @@ rules! {
         }
     }
 
-    async fn what_is_under_way_while_an_account_goes_leaves_nothing_behind(app) {
+    async fn work_under_way_while_an_account_goes_leaves_nothing_behind(app) {
         for _ in 0..rounds() {
             let (account, fresh) = made(app).await;
             fill(&fresh).await;

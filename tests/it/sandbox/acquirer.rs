@@ -40,7 +40,7 @@ rules! {
         app.with_key(app.publishable_key()).get(FAULTS).await.refused(401, "unauthorized");
     }
 
-    async fn what_is_absent_stays_and_a_blank_decline_is_none(app) {
+    async fn an_absent_fault_stays_and_a_blank_decline_is_none(app) {
         let client = app.client();
         let all = json!({ "latency_ms": 5, "decline": "lost_card", "gateway_error_rate": 0.25, "drop_rate": "0.5", "seed": 42 });
         let ordered = json!({ "latency_ms": 5, "decline": "lost_card", "gateway_error_rate": 0.25, "drop_rate": 0.5, "seed": 42 });

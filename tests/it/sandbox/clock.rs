@@ -112,7 +112,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_is_no_move_is_refused_and_moves_nothing(app) {
+    async fn a_request_that_is_no_move_is_refused_and_moves_nothing(app) {
         let client = app.client();
         client.card_token("4200000000000000").await;
         client.move_clock("1d").await;
@@ -163,7 +163,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_is_due_later_than_the_target_waits(app) {
+    async fn work_due_later_than_the_target_waits(app) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
@@ -232,7 +232,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_is_due_runs_in_the_order_of_its_instants(app) {
+    async fn due_work_runs_in_the_order_of_its_instants(app) {
         let client = app.client();
         let first = client.card_token("4200000000000000").await;
         let charge = token_of(&client.captured(1_000).await);
@@ -259,7 +259,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_was_overdue_runs_now_and_not_in_the_past(app) {
+    async fn overdue_work_runs_now_and_not_in_the_past(app) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         app.clock.advance(TimeSpan::days(40));

@@ -35,7 +35,7 @@ rules! {
         forced(&client, " ", &charge(400)).await.refused(502, "gateway_error");
     }
 
-    async fn what_does_not_come_through_charges_nothing_and_frees_the_card(app) {
+    async fn a_call_that_does_not_come_through_charges_nothing_and_frees_the_card(app) {
         let client = app.client();
         let unused = client.card_token("4200000000000000").await;
         let by_token = charge_with(400, json!({ "card": null, "card_token": unused }));

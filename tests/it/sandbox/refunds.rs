@@ -59,7 +59,7 @@ rules! {
         decided_again_is_refused(app, &refund).await;
     }
 
-    async fn what_was_decided_is_not_what_the_acquirer_announced(app) {
+    async fn a_decided_outcome_is_not_the_one_that_the_acquirer_announced(app) {
         let client = app.client();
         let refund = pending(&client).await;
         app.do_due_work().await;

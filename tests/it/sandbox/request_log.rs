@@ -128,7 +128,7 @@ rules! {
         assert_eq!(entry[0]["path"], "/1/customers/{customer_token}/cards", "no token, so nobody knows what it is");
     }
 
-    async fn what_a_type_holds_as_a_secret_is_named_and_never_shown(app) {
+    async fn a_value_that_a_type_holds_as_a_secret_is_named_and_never_shown(app) {
         let client = app.client();
         let payload = client.wallet_payload("walletGpay", "4200000000000000").await;
         let merchant = application();

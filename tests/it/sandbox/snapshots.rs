@@ -181,7 +181,7 @@ rules! {
         }
     }
 
-    async fn what_happens_after_a_snapshot_happens_again_as_it_did(app) {
+    async fn the_time_after_a_snapshot_passes_again_as_it_did(app) {
         let (_, client) = made(app).await;
         let customer = token_of(&client.customer("4200000000000000").await);
         let plan = client.plan(&json!({ "setup_amount": 150 })).await;
@@ -202,7 +202,7 @@ rules! {
         assert_eq!(year().await, first);
     }
 
-    async fn what_was_sealed_is_good_after_a_rotation_and_a_restore(app) {
+    async fn ciphertexts_are_good_after_a_rotation_and_a_restore(app) {
         let (_, client) = made(app).await;
         let (card, customer) = (client.card_token("4200000000000000").await, client.customer("5520000000000000").await);
         let endpoint = client.endpoint("http://127.0.0.1:1/").await;

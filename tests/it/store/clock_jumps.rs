@@ -25,7 +25,7 @@ async fn happens(app: &App) -> Vec<&'static str> {
 }
 
 rules! {
-    async fn what_was_done_is_not_done_again_after_the_clock_was_set_back(app) {
+    async fn finished_work_is_not_done_again_after_the_clock_was_set_back(app) {
         let client = app.client();
         let customer = token_of(&client.customer("4200000000000000").await);
         let plan = client.plan(&json!({ "interval": 1, "interval_unit": "day" })).await;
@@ -47,7 +47,7 @@ rules! {
         assert_eq!(client.charged(&customer).await.len(), 2);
     }
 
-    async fn what_is_due_while_the_clock_is_behind_is_done_once_when_it_has_caught_up(app) {
+    async fn work_due_while_the_clock_is_behind_is_done_once_when_it_has_caught_up(app) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 100).await.ok(201);

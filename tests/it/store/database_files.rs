@@ -192,7 +192,7 @@ fn modes(path: &Path) -> Vec<(String, u32)> {
 }
 
 #[test]
-fn what_a_server_makes_is_its_users_alone_whatever_the_umask() {
+fn files_of_a_server_are_its_users_alone_whatever_the_umask() {
     let above = tempfile::tempdir().unwrap();
     let data = above.path().join("data");
     let server = Process::start(&mut generous(&program(&data)));
@@ -255,7 +255,7 @@ fn a_check_names_what_others_may_use_and_leaves_it() {
 }
 
 #[test]
-fn what_is_wrong_with_a_schema_is_told_without_what_is_stored() {
+fn a_fault_of_a_schema_is_told_without_stored_values() {
     const STORED: &str = "Roland Robot roland@example.com";
     let data = tempfile::tempdir().unwrap();
     Process::start(&mut program(data.path())).stopped();

@@ -119,7 +119,7 @@ rules! {
         assert_eq!(kept(app).await[3], 0);
     }
 
-    async fn what_a_clock_far_behind_has_dated_is_kept_for_its_time_all_the_same(app) {
+    async fn rows_dated_by_a_clock_far_behind_are_kept_for_their_time_all_the_same(app) {
         let (client, _) = lived(app).await;
         app.clock.set_by(back(FAR));
         paid(&client, "behind").await.ok(201);

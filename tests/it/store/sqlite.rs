@@ -109,7 +109,7 @@ const LONG: &str =
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT MAX(i) FROM n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_takes_long_is_done_all_the_same_and_holds_up_nobody() {
+async fn a_long_statement_is_done_all_the_same_and_holds_up_nobody() {
     let app = App::start(Database::Sqlite).await.unwrap();
     let client = app.client();
     let token = client.captured(400).await["token"].as_str().unwrap().to_owned();

@@ -374,7 +374,7 @@ static TABLES: std::sync::LazyLock<BTreeSet<String>> = std::sync::LazyLock::new(
 });
 
 #[test]
-fn what_starts_from_no_account_is_noticed() {
+fn a_statement_that_starts_from_no_account_is_noticed() {
     for good in [
         "SELECT \"cards\".\"id\" FROM \"cards\" WHERE \"cards\".\"account_id\" = $1 AND \"cards\".\"id\" = $2",
         "SELECT id FROM cards WHERE account_id = ? AND (state = 'unused' OR id IN (SELECT primary_card_id FROM customers c WHERE c.account_id = cards.account_id))",

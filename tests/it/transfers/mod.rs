@@ -112,7 +112,7 @@ rules! {
         assert_eq!(client.balance().await, (0, 0));
     }
 
-    async fn what_is_missing_or_wrong_is_told_at_once(app) {
+    async fn every_missing_or_wrong_parameter_is_told_at_once(app) {
         let client = app.client();
         let foreign = app.stranger().await.recipient("1").await;
         app.invalid(PATH, &json!({}), &[

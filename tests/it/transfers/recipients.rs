@@ -72,7 +72,7 @@ rules! {
         }
     }
 
-    async fn what_is_sent_changes_and_the_rest_stays(app) {
+    async fn sent_fields_change_and_the_rest_stays(app) {
         let client = app.client();
         let made = client.post(PATH, &payee()).await.ok(201);
         for (sent, changed) in [

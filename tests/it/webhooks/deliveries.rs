@@ -178,7 +178,7 @@ rules! {
         assert_eq!(receiver.received().len(), 2);
     }
 
-    async fn what_comes_of_a_delivery_happens_by_the_clock_as_it_stands_then(app) {
+    async fn the_result_of_a_delivery_happens_by_the_clock_as_it_stands_then(app) {
         app.work();
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
@@ -192,7 +192,7 @@ rules! {
     }
 
     // Two deliveries of one webhook are in flight; only the one that owns the attempt records its outcome.
-    async fn what_a_replaced_attempt_learns_is_not_recorded(app) {
+    async fn the_result_of_a_replaced_attempt_is_not_recorded(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
         client.captured(400).await;

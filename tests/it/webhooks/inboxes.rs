@@ -171,7 +171,7 @@ rules! {
         assert!(began.elapsed() >= Duration::from_millis(700));
     }
 
-    async fn what_is_absent_in_a_change_stays(app) {
+    async fn a_field_absent_in_a_change_stays(app) {
         let client = app.client();
         let inbox = client.post(INBOXES, &json!({ "status": 500, "every": 2, "fault": "reset" })).await.ok(201);
         let answer = |inbox: &Value| json!([inbox["status"], inbox["latency_ms"], inbox["fault"], inbox["every"]]);
@@ -262,7 +262,7 @@ rules! {
         assert_eq!(delivery["signature_error"], "No webhook endpoint has the URL of this inbox");
     }
 
-    async fn what_comes_from_outside_is_kept_without_what_identifies_its_sender(app) {
+    async fn a_delivery_from_outside_is_kept_without_its_senders_identity(app) {
         let client = app.client();
         let inbox = client.post(INBOXES, &json!({ "status": 418 })).await.ok(201);
         let headers = [("x-one", "1"), ("X-Two", "a"), ("x-two", "b"), ("authorization", "Basic c2s6"), ("cookie", "session=1")];
@@ -277,7 +277,7 @@ rules! {
         }
     }
 
-    async fn what_no_inbox_takes_is_refused(app) {
+    async fn a_delivery_that_no_inbox_takes_is_refused(app) {
         let client = app.client();
         let inbox = client.post(INBOXES, &json!({})).await.ok(201);
         app.unchanged(sent(app, &inbox, &[], vec![b'a'; 64 * 1024 + 1])).await.refused(413, "payload_too_large");

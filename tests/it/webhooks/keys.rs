@@ -144,7 +144,7 @@ rules! {
         }
     }
 
-    async fn what_is_no_grace_is_told_and_changes_nothing(app) {
+    async fn a_text_that_is_no_grace_is_told_and_changes_nothing(app) {
         let (client, _, endpoint) = endpoint(app).await;
         for grace in ["soon", "1", "h", "-1h", "1.5h", "1month", "1 d", "999999999999999999h", "36501d", "１d"] {
             let before = app.rows().await;

@@ -17,7 +17,8 @@ use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
                        .ci/run installs them where there are node, npm and python3 with venv.\n";
-const MISSING_LANGUAGE: &str = "A language of the receivers of webhooks is not installed, so the tests on it are skipped: .ci/run installs them.\n";
+const MISSING_LANGUAGE: &str =
+    "A language is not installed, so the tests on it are skipped: .ci/run installs all.\n";
 pub const PYTHON: &str = "target/verifiers/bin/python";
 const LIBRARY: &str = "tests/verifiers/node_modules/standardwebhooks";
 const SIGNED: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
@@ -48,7 +49,7 @@ pub struct Verifiers {
 }
 
 /// Returns whether the machine has a tool; where all must be there, it is a failure that it has not.
-fn has(tool: &str, argument: &str) -> bool {
+pub fn has(tool: &str, argument: &str) -> bool {
     let status = Command::new(tool).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let is_there = status.is_ok_and(|status| status.success());
     if !is_there {

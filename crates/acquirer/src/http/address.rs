@@ -7,7 +7,7 @@ use url::{Host, Url};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Url);
 
-/// Why a text is not the address of an acquirer.
+/// The reason why a text is not the address of an acquirer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongAddress {
     /// The text does not have the form of an address.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn a_text_that_is_no_address_is_refused() {
         for text in [
             "https://",
             "ftp://bank.example.com",

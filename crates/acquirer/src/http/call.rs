@@ -39,7 +39,7 @@ impl Call {
         }
     }
 
-    /// The HTTP method.
+    /// GET for what only reads, else POST.
     pub const fn method(self) -> http::Method {
         match self {
             Self::Greet | Self::Rates => http::Method::GET,

@@ -67,7 +67,7 @@ pub(super) fn operations() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(settle))
 }
 
-/// Why a request is not processed.
+/// The reason why a request is not processed.
 #[derive(Debug, Clone, Copy)]
 enum Refusal {
     /// It names another version of the protocol.

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_refused_and_none_is_printed() {
+    fn a_text_that_is_no_secret_is_refused_and_no_secret_is_printed() {
         let short = &OLD[1..];
         for wrong in
             ["", ",", short, &format!("{OLD},"), &format!("{OLD},{short}"), &format!("{OLD},{NEW},{OLD}")]

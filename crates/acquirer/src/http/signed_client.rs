@@ -19,7 +19,7 @@ use super::wire::{self, Refused};
 use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
 
-/// Why there is no answer. Holds nothing of the content of messages.
+/// The reason why there is no answer. Holds nothing of the content of messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcquirerClientError {
     /// No connection was made, so nothing was sent.
@@ -193,7 +193,6 @@ impl SignedClient {
     }
 }
 
-/// Returns a header as text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

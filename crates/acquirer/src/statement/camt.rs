@@ -17,8 +17,12 @@ use super::check::{Faults, Tally, Written, check_name};
 use super::period::{Period, ZonedTime};
 use super::{Fault, Heading, Line};
 
-/// How many elements may stand within each other.
+/// The number of elements that may stand within each other.
 const DEPTH_MAX: usize = 64;
+
+/// The words of `CdtDbtInd`.
+const CREDIT: &str = "CRDT";
+const DEBIT: &str = "DBIT";
 
 /// What banks write where a payment has no reference.
 const NO_REFERENCE: &str = "NOTPROVIDED";
@@ -57,12 +61,22 @@ struct Fields {
     kind: Option<String>,
     day: Option<String>,
     /// Of an entry: its transactions so far.
-    details: Vec<Details>,
+    details: Details,
 }
 
-/// What counts when the amounts of an entry's transactions are added up.
+/// What the transactions of an entry add up to, in the same memory whatever their number.
+#[derive(Default)]
 struct Details {
-    amount: Option<(String, String)>,
+    count: u64,
+    /// Whether one of them has no amount of its own.
+    lacks_amount: bool,
+    /// The currency of the amounts so far.
+    currency: Option<Currency>,
+    /// Their sums: of those without a direction, of credits, and of debits.
+    sums: [i128; 3],
+    /// Whether they cannot be added up: they are of several currencies, or not all are amounts.
+    is_mixed: bool,
+    /// The direction of the last one.
     indicator: Option<String>,
 }
 
@@ -203,8 +217,7 @@ impl<R: Read> CamtReader<R> {
             ["Ntry", "NtryDtls", "TxDtls"] => {
                 self.path.pop();
                 let details = self.details.take().unwrap_or_default();
-                let (amount, indicator) = (details.amount.clone(), details.indicator.clone());
-                self.entry.details.push(Details { amount, indicator });
+                self.entry.details.add(&details);
                 return self.line(&details, faults);
             }
             ["Ntry", "NtryDtls", "TxDtls", ref field @ ..] => {
@@ -213,7 +226,7 @@ impl<R: Read> CamtReader<R> {
             ["Ntry"] => {
                 self.path.pop();
                 self.entries += 1;
-                if self.entry.details.is_empty() {
+                if self.entry.details.count == 0 {
                     return self.line(&Fields::default(), faults);
                 }
                 self.entry.check_amounts(faults);
@@ -286,7 +299,6 @@ impl<R: Read> CamtReader<R> {
     }
 }
 
-/// The element of a statement.
 const STATEMENT: &str = "Stmt";
 
 /// Returns where an element stands in its statement: the names from below it on.
@@ -312,32 +324,69 @@ impl Fields {
 
     /// Checks that the amounts of an entry's transactions add up to its own, where all are in its currency.
     fn check_amounts(&self, faults: &mut Faults) {
-        if let [_, _, ..] = self.details[..]
-            && self.details.iter().any(|details| details.amount.is_none())
-        {
+        let details = &self.details;
+        if details.count > 1 && details.lacks_amount {
             faults.add("each of several transactions must have an amount");
             return;
         }
-        let Some(total @ (total_amount, code)) = &self.amount else { return };
+        let Some((amount, code)) = &self.amount else { return };
         let Some(currency) = Currency::from_code(code) else { return };
-        let of_details = |details: &Details| {
-            let (amount, own) = details.amount.as_ref().unwrap_or(total);
-            let amount = base_units(amount, currency).filter(|_| own == code)?;
-            let is_same = details.indicator.is_none() || details.indicator == self.indicator;
-            Some(if is_same { i128::from(amount) } else { -i128::from(amount) })
+        let total = base_units(amount, currency).map(i128::from);
+        let indicator = self.indicator.as_deref();
+        let adds_up = if details.lacks_amount {
+            details.indicator.is_none() || details.indicator.as_deref() == indicator
+        } else {
+            details.sum(currency, indicator).is_none_or(|sum| Some(sum) == total)
         };
-        let sum = self.details.iter().map(of_details).sum::<Option<i128>>();
-        if sum.is_some() && sum != base_units(total_amount, currency).map(i128::from) {
+        if !adds_up {
             faults.add("the amounts of its transactions must add up to that of the entry");
         }
+    }
+}
+
+impl Details {
+    /// Adds a transaction.
+    fn add(&mut self, details: &Fields) {
+        self.count += 1;
+        self.indicator.clone_from(&details.indicator);
+        let Some((amount, code)) = &details.amount else {
+            self.lacks_amount = true;
+            return;
+        };
+        let direction = match self.indicator.as_deref() {
+            None => Some(0),
+            Some(CREDIT) => Some(1),
+            Some(DEBIT) => Some(2),
+            Some(_) => None,
+        };
+        let currency = Currency::from_code(code);
+        let amount = currency.and_then(|currency| base_units(amount, currency));
+        match (direction, amount) {
+            (Some(direction), Some(amount)) if self.currency.is_none() || self.currency == currency => {
+                self.currency = currency;
+                self.sums[direction] += i128::from(amount);
+            }
+            _ => self.is_mixed = true,
+        }
+    }
+
+    /// Returns the sum in the direction of the entry, if all amounts are in its currency.
+    fn sum(&self, currency: Currency, indicator: Option<&str>) -> Option<i128> {
+        let [plain, credits, debits] = self.sums;
+        let sum = match indicator {
+            Some(CREDIT) => plain + credits - debits,
+            Some(DEBIT) => plain + debits - credits,
+            Some(_) | None => plain - credits - debits,
+        };
+        (!self.is_mixed && self.currency == Some(currency)).then_some(sum)
     }
 }
 
 /// Returns the direction of a movement on the account with the acquirer.
 const fn direction(movement: Movement) -> &'static str {
     match movement {
-        Movement::Capture | Movement::RefundReturn | Movement::ChargebackReturn => "CRDT",
-        Movement::Refund | Movement::Chargeback | Movement::Fee => "DBIT",
+        Movement::Capture | Movement::RefundReturn | Movement::ChargebackReturn => CREDIT,
+        Movement::Refund | Movement::Chargeback | Movement::Fee => DEBIT,
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Written<'t> {
     pub amount: Option<i64>,
     pub currency: &'t str,
     pub day: &'t str,
-    /// How far the zone of the day is ahead of UTC.
+    /// The span by which the zone of the day is ahead of UTC.
     pub utc_offset: TimeSpan,
 }
 
@@ -104,7 +104,6 @@ impl Tally {
     }
 }
 
-/// Checks the name of a statement, or a reference.
 pub(super) fn check_name(text: &str, faults: &mut Faults) {
     let is_name = (1..=STATEMENT_TEXT_MAX).contains(&text.chars().count());
     if text.trim().is_empty() || !is_name || text.chars().any(char::is_control) {
@@ -114,7 +113,6 @@ pub(super) fn check_name(text: &str, faults: &mut Faults) {
     }
 }
 
-/// Checks a day.
 pub(super) fn check_day(text: &str, faults: &mut Faults) -> Option<Day> {
     let day = parse_day(text);
     if day.is_none() {

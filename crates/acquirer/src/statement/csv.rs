@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_statement_is_read() {
         let line = |movement: Movement, amount: i64| Line {
             movement,
             reference: format!("ch_1,\"{amount}\":charge"),

@@ -32,7 +32,7 @@ pub struct Line {
     pub currency: Currency,
     /// The day on which it moved, in the zone of the statement.
     pub day: Day,
-    /// How far that zone is ahead of UTC.
+    /// The span by which that zone is ahead of UTC.
     pub utc_offset: TimeSpan,
 }
 

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_a_fault() {
+    fn a_text_that_is_no_time_is_a_fault() {
         for text in ["", "yesterday", "2026-01-32T00:00:00", "1969-12-31T23:59:59", "2026-01-01 00:00:00"] {
             let mut faults = Faults::at(1);
             assert_eq!(ZonedTime::parse(text, &mut faults), None, "{text}");

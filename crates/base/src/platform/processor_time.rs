@@ -1,4 +1,4 @@
-//! How long processors have worked for processes, as Linux tells. Elsewhere nothing is told.
+//! The time for which processors have worked for processes, as Linux tells. Elsewhere nothing is told.
 
 use std::fs;
 use std::time::Duration;

@@ -86,7 +86,7 @@ pub struct OpenSpan {
     pub parent: Option<u64>,
     /// The route of a request, or what the work is.
     pub name: Cow<'static, str>,
-    /// Its kind.
+    /// Which side of a call it is, or neither.
     pub kind: SpanKind,
     /// Nanoseconds since 1970.
     pub began_at: u64,

@@ -42,7 +42,7 @@ pub struct Bucket {
     turns: Semaphore,
 }
 
-/// Why the bucket cannot be opened, in one line for the operator.
+/// The reason why the bucket cannot be opened, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
     /// The text is not the address of a bucket.

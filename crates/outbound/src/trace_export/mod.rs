@@ -126,7 +126,7 @@ struct Collector {
     settings: Settings,
 }
 
-/// Why a post failed.
+/// The reason why a post failed.
 enum Untaken {
     /// A later one may succeed.
     NotNow(String),
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_there_is_no_room_for_is_lost_and_nobody_waits() {
+    fn spans_beyond_the_room_are_lost_and_nobody_waits() {
         let (queue, _spans) = mpsc::channel(2);
         let spans = SpanQueue { sampler: Sampler::default(), queue };
         let recorder = PrometheusBuilder::new().build_recorder();

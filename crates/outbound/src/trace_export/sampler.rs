@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// A sampler.
+/// The rule that decides, as `OTEL_TRACES_SAMPLER` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampler {
     /// Whether a client's decision is followed, if there is one.

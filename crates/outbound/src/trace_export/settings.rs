@@ -13,13 +13,12 @@ use super::sampler::Sampler;
 /// The collector, the sampler and the labels.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The URL for posts.
     pub(super) url: Url,
     /// The headers of every post; may hold keys.
     pub(super) headers: HeaderMap,
     /// The time-out of a post.
     pub(super) timeout: Duration,
-    /// How long spans wait for a batch.
+    /// The time for which spans wait for a batch.
     pub(super) delay: Duration,
     pub(super) sampler: Sampler,
     /// The attributes of this server.
@@ -57,7 +56,8 @@ impl Settings {
         Self::read(environment, |name| std::env::var(name).ok())
     }
 
-    fn read(
+    /// Reads variables, of the environment or of elsewhere.
+    pub fn read(
         environment: &str,
         read_variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_one_line_without_what_may_be_secret() {
+    fn a_wrong_setting_is_told_in_one_line_without_secrets() {
         let endpoint = (ENDPOINT, "http://collector:4318");
         for (variables, line) in [
             (

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::task::spawn_blocking;
 
-use super::super::columns::FromColumns;
-use super::super::statement_observer::show;
 use super::connection::{Connection, Run};
 use super::readers::Readers;
+use crate::read::columns::FromColumns;
+use crate::statement_observer::show;
 
 /// A source of a connection that runs statements.
 pub(crate) trait StatementRunner: Send + Sync {

@@ -16,11 +16,11 @@ use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 use uuid::Uuid;
 
-use super::super::columns::FromColumns;
-use super::super::connect::answered;
 use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
+use crate::connect::answered;
+use crate::read::columns::FromColumns;
 
 /// The looks at a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
 /// wait soon pauses for 100 ms, and hardly ever meets the moment between two commits of a busy server.
@@ -38,7 +38,6 @@ const PATIENCE: u32 = u32::MAX;
 /// SQLITE_INTERRUPT.
 const GIVEN_UP: &str = "9";
 
-/// A connection to a SQLite file.
 pub(crate) struct Connection {
     inner: rusqlite::Connection,
     /// The columns of prepared statements, by their text.
@@ -51,7 +50,6 @@ pub(crate) struct Connection {
     file: Option<Arc<DatabaseFile>>,
 }
 
-/// A function that runs a statement.
 pub(super) type Run<T> = fn(&Connection, &Statement) -> Result<T, DbErr>;
 
 impl Connection {
@@ -124,7 +122,6 @@ impl Connection {
         self.passes.set(account);
     }
 
-    /// Returns the file, if the connection is one of a store.
     pub fn file(&self) -> Option<&DatabaseFile> {
         self.file.as_deref()
     }

@@ -9,7 +9,6 @@ use rusqlite::ffi;
 use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
 use sea_orm::{RuntimeErr, sqlx};
 
-/// An error that SQLite returned.
 #[derive(Debug)]
 struct Fault {
     /// The extended code, printed in decimal; the primary code is its low byte.

@@ -45,7 +45,6 @@ impl Readers {
         run_blocking(move || pool.lend(Connection::empty_log)).await
     }
 
-    /// Returns the database file.
     pub(crate) fn file(&self) -> &Arc<DatabaseFile> {
         &self.quick.file
     }

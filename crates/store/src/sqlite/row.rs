@@ -12,8 +12,8 @@ use sea_orm::sea_query::{self, ArrayType};
 use sea_orm::{DbErr, FromQueryResult, ProxyRow, TryGetable, Value};
 use uuid::Uuid;
 
-use super::super::columns::ColumnReader;
 use super::fault::fault;
+use crate::read::columns::ColumnReader;
 
 /// sea-orm reads tuples by position, up to this many columns; everything else by name.
 const TUPLE_COLUMNS_MAX: usize = 12;

@@ -14,11 +14,10 @@ use super::connection::{Connection, Run};
 use super::file::{DatabaseFile, away};
 use crate::error::StoreError;
 use crate::limits::BATCH_UNITS_MAX;
-use crate::open_transaction::CommitError;
-use crate::tx::{TransactionFactory, Tx};
+use crate::unit::open_transaction::CommitError;
+use crate::unit::tx::{TransactionFactory, Tx};
 use crate::unit::{UnitOfWork, UnitResult, in_doubt};
 
-/// The connection that writes.
 #[derive(Clone)]
 pub struct WriteConnection(Arc<Mutex<Connection>>);
 
@@ -51,7 +50,6 @@ struct QueuedUnit {
     caller: oneshot::Sender<UnitResult>,
 }
 
-/// The outcome of one run of a unit.
 enum RunOutcome {
     /// The unit succeeded and may be committed.
     Done,

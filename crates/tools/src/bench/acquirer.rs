@@ -16,12 +16,10 @@ use super::draws::{AcquirerTimes, Draws};
 pub struct PaymentNames(String);
 
 impl PaymentNames {
-    /// Returns the names of a run.
     pub fn of_run(run: u32) -> Self {
         Self(format!("bench-{run:08x}-"))
     }
 
-    /// Returns the name of a payment.
     pub fn name(&self, number: usize) -> String {
         format!("{}{number}", self.0)
     }
@@ -50,7 +48,7 @@ struct Books {
 /// A payment, as the acquirer has seen it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AtAcquirer {
-    /// How long its calls took here, altogether.
+    /// The time that its calls took here, altogether.
     pub took: Duration,
     calls: u32,
     /// How many of its calls failed.

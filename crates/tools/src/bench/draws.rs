@@ -47,7 +47,7 @@ fn share(number: u32) -> f64 {
     (f64::from(number) + 0.5) / (f64::from(u32::MAX) + 1.0)
 }
 
-/// How long the acquirer takes for a call: a log-normal distribution, by its p50 and p99.
+/// The time that the acquirer takes for a call: a log-normal distribution, by its p50 and p99.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcquirerTimes {
     p50: Duration,

@@ -15,13 +15,13 @@ pub const ADDED_P99_MAX: Duration = Duration::from_millis(50);
 pub struct Figures {
     /// Payments a second.
     pub rate: u32,
-    /// How long they arrived.
+    /// The time for which they arrived.
     pub seconds: u64,
     /// How many payments arrived.
     pub payments: usize,
     /// How many of them the acquirer failed.
     pub faulty: usize,
-    /// How many others ended without a charge.
+    /// The number of others that ended without a charge.
     pub refused: usize,
     /// What the first of them was answered.
     pub refusal: Option<String>,
@@ -51,7 +51,6 @@ pub struct Percentiles {
 }
 
 impl Figures {
-    /// Returns those of a step.
     pub fn new(rate: u32, step: &Step) -> Self {
         let of = |time: fn(&Payment) -> Duration| Percentiles::new(step.payments.iter().map(time).collect());
         let refused = || step.payments.iter().filter(|payment| payment.is_refused());

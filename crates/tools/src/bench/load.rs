@@ -45,7 +45,6 @@ pub struct Load {
     pub acquirer: Option<Arc<BenchAcquirer>>,
 }
 
-/// A payment that has ended.
 #[derive(Debug)]
 pub struct Payment {
     pub number: usize,
@@ -65,7 +64,6 @@ pub struct Payment {
 /// What the payer was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayerAnswer {
-    /// The charge.
     Charged,
     /// Nothing was charged.
     NotCharged,
@@ -85,11 +83,10 @@ impl Payment {
     }
 }
 
-/// The payments of a step.
 pub struct Step {
     /// In the order of their due times.
     pub payments: Vec<Payment>,
-    /// How long payments arrived.
+    /// The time for which payments arrived.
     pub span: Duration,
     /// If it ended early: more payments than this waited.
     pub overload: Option<usize>,

@@ -158,7 +158,6 @@ impl BenchRun {
         if self.brings_servers() { Some(own) } else { self.options.acquirer_listen }
     }
 
-    /// Returns the acquirer.
     pub fn acquirer(&self) -> BenchAcquirer {
         BenchAcquirer::new(self.times, self.faults, self.draws, self.names.clone())
     }

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_is_good_and_an_uncertain_answer_may_be_either() {
+    fn payments_that_agree_are_good_and_an_uncertain_answer_may_be_either() {
         let answers =
             [PayerAnswer::Charged, PayerAnswer::NotCharged, PayerAnswer::Unknown, PayerAnswer::Unknown];
         let listed = listed(&[1, 0, 1, 0]);

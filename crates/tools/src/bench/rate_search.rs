@@ -20,7 +20,7 @@ pub enum RateSearch {
     /// The rate to hold for the whole time.
     Holding {
         rate: u32,
-        /// How many tries are left after this one.
+        /// The number of tries that are left after this one.
         left: u32,
     },
     /// The rate that was held for the whole time; 0 if none was.
@@ -37,7 +37,6 @@ pub struct Trial {
 }
 
 impl RateSearch {
-    /// Begins a search.
     pub const fn new() -> Self {
         Self::Narrowing { held: 0, missed: None }
     }

@@ -28,7 +28,6 @@ const START: Duration = Duration::from_mins(1);
 /// Longer than a payment in flight takes.
 const STOP: Duration = Duration::from_mins(1);
 
-/// The database of a run.
 #[derive(Debug, Clone)]
 pub enum BenchDatabase {
     /// A file in the run's folder.
@@ -77,7 +76,7 @@ impl BenchDatabase {
 /// How the servers of a run begin.
 pub struct ServerPlan {
     pub database: BenchDatabase,
-    /// How many servers share the database.
+    /// The number of servers that share the database.
     pub copies: u16,
     /// The folder of their files.
     pub folder: PathBuf,
@@ -131,13 +130,11 @@ impl OwnServers {
         self.plan.folder.join(format!("server{number}.log"))
     }
 
-    /// Returns the last line of a server's log.
     pub fn last_log_line(&self, number: u16) -> String {
         let log = fs::read_to_string(self.log(number)).unwrap_or_default();
         log.lines().last().unwrap_or("it says nothing").trim_start_matches("error: ").to_owned()
     }
 
-    /// Returns an error if a server has ended.
     pub fn check_alive(&mut self) -> Result<(), Box<dyn Error>> {
         for number in 1..=self.plan.copies {
             if let Some(status) = self.servers[usize::from(number) - 1].0.try_wait()? {
@@ -170,7 +167,6 @@ impl OwnServers {
         Ok(command)
     }
 
-    /// Returns a client for each server.
     pub async fn clients(&self) -> Result<Vec<ApiClient>, ApiClientError> {
         let mut clients = Vec::new();
         for (_, address) in &self.servers {
@@ -195,7 +191,6 @@ impl OwnServers {
         Ok(verified.status.success())
     }
 
-    /// Stops the servers.
     pub async fn stop(mut self) {
         for (server, _) in &self.servers {
             if let Some(id) = server.id() {

@@ -17,7 +17,7 @@ use crate::terminal::{BAD, GOOD, HEAD};
 pub struct Summary {
     /// The database of the run's own servers, or the addresses of another system.
     pub system: String,
-    /// How many servers were sent to.
+    /// The number of servers that were sent to.
     pub copies: usize,
     /// p50 and p99 in milliseconds; null if the system has its own acquirer.
     pub acquirer: Option<String>,

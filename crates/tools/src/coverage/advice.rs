@@ -36,7 +36,6 @@ pub const CHALLENGES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Returns the line that calls an operation.
 pub fn to_call(operation: &Operation) -> String {
     match trigger::causing(&operation.method, &operation.path) {
         Some(what) => format!("card-payments trigger {}", what.code()),
@@ -44,7 +43,6 @@ pub fn to_call(operation: &Operation) -> String {
     }
 }
 
-/// Returns the line that calls an operation with a query.
 pub fn to_call_with(operation: &Operation, query: &str) -> String {
     let method = if operation.method == Method::GET.as_str() {
         String::new()

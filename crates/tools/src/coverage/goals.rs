@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::advice;
 use crate::document::{Operation, Operations};
 
-/// A kind of goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -42,7 +41,6 @@ impl Part {
         Self::ThreeDSecure,
     ];
 
-    /// Returns its heading.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Operations => "Operations that succeed",
@@ -60,7 +58,6 @@ impl Part {
 /// Something to meet.
 #[derive(Debug, Serialize)]
 pub struct Goal {
-    /// Its kind.
     pub part: Part,
     /// Its name, unique in its part.
     pub name: String,

@@ -6,7 +6,6 @@ use super::goals::Goal;
 use super::{PartSummary, Summary};
 use crate::html_page;
 
-/// Renders a coverage.
 pub fn page(summary: &Summary) -> Markup {
     let title = format!("Coverage: {} %", summary.percent);
     html_page::page(

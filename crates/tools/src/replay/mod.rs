@@ -79,7 +79,6 @@ impl Display for Found<'_> {
     }
 }
 
-/// Runs the command.
 pub async fn run(command: Replay, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let Replay { file, publishable_key, json, server } = command;
     let of_file = |error: &dyn Display| format!("{}: {error}", file.display());
@@ -115,7 +114,6 @@ pub async fn run(command: Replay, api: &KnownApi) -> Result<(), Box<dyn Error>> 
     }
 }
 
-/// A replay in progress.
 struct ReplayRun<'a> {
     server: &'a ApiClient,
     answers: Answers,

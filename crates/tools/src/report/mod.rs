@@ -163,7 +163,6 @@ pub async fn gather(
     Ok(report)
 }
 
-/// Returns one record.
 async fn get(server: &ApiClient, path: &str) -> Result<Value, Box<dyn Error>> {
     let response = server.answer_to(Method::GET, path, None, &[("x-request-id", OWN_REQUESTS)]).await?;
     Ok(response.record()?.clone())
@@ -195,10 +194,8 @@ fn time(record: &Value) -> &str {
     ["created_at", "received_at"].iter().find_map(|name| record[*name].as_str()).unwrap_or_default()
 }
 
-/// The records of a report.
 struct RelatedRecords<'a> {
     tokens: Vec<&'a str>,
-    /// With their lists.
     records: Vec<(&'static str, &'a Value)>,
 }
 

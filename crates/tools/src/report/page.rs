@@ -40,7 +40,6 @@ const POSTINGS: [Column; 7] = [
     ("Journal entry", "/entry"),
 ];
 
-/// Renders a report.
 pub fn page(report: &RecordReport) -> Markup {
     let title = format!("Report of {}", report.token);
     html_page::page(

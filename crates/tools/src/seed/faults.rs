@@ -6,7 +6,6 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
-/// One fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Fault {
     /// The line, from 1.
@@ -16,7 +15,6 @@ pub struct Fault {
 }
 
 impl Faults {
-    /// Adds a fault.
     pub fn add(&mut self, line: usize, fault: impl Into<String>) {
         self.0.push(Fault { line, fault: fault.into() });
     }

@@ -22,7 +22,8 @@ use http::Method;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use self::faults::{Fault, Faults};
+pub use self::faults::Fault;
+use self::faults::Faults;
 use self::plan::SeedPlan;
 use self::runner::{Made, SeedRunner, SeedTarget};
 use crate::api_client::ApiClient;
@@ -73,7 +74,6 @@ pub struct Seed {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(command: Seed, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
     let fixtures = Fixtures::read(file.as_deref(), json, api)?;
@@ -111,13 +111,17 @@ impl Fixtures {
             }
             None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
         };
-        let mut faults = Faults::default();
-        let plan = plan::read(&text, api, &mut faults);
-        if faults.is_empty() {
-            Ok(Self { plan, key })
-        } else {
-            Err(print_faults(&faults.into_sorted(), &name, json)?.into())
+        match Self::parse(&text, key, api) {
+            Ok(fixtures) => Ok(fixtures),
+            Err(faults) => Err(print_faults(&faults, &name, json)?.into()),
         }
+    }
+
+    /// Parses the text of a file. The error has all of its faults, by line.
+    pub fn parse(text: &str, key: String, api: &KnownApi) -> Result<Self, Vec<Fault>> {
+        let mut faults = Faults::default();
+        let plan = plan::read(text, api, &mut faults);
+        if faults.is_empty() { Ok(Self { plan, key }) } else { Err(faults.into_sorted()) }
     }
 
     /// Creates them in the account with this key, through the server that listens on this address. Leaves an account as it is

@@ -11,11 +11,8 @@ use super::times::{Length, Unit};
 use crate::known_api::Parameters;
 use crate::test_cards;
 
-/// A section.
 pub struct Section {
-    /// Its name.
     pub name: &'static str,
-    /// The fields of its entries.
     pub fields: &'static [&'static str],
     /// Returns the requests that make an entry; the first one creates it.
     pub steps: fn(&mut Entry<'_>) -> Vec<SeedRequest>,
@@ -77,7 +74,6 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "transfers", fields: &["to", "amount", "description"], steps: transfer },
 ];
 
-/// Returns the names of the sections.
 pub fn names() -> String {
     SECTIONS.iter().map(|section| section.name).collect::<Vec<_>>().join(", ")
 }
@@ -95,7 +91,6 @@ fn card(entry: &mut Entry<'_>, holder: &str) -> Value {
     test_cards::card(number, holder)
 }
 
-/// Returns the currency of an entry, if it is valid.
 fn currency(entry: &mut Entry<'_>) -> Option<Currency> {
     let Some(code) = entry.words("currency") else { return Some(Currency::Aud) };
     let currency = Currency::parse(&code);

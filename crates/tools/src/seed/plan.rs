@@ -13,12 +13,10 @@ use super::times::{LENGTHS, Length, TimeOffset};
 use super::yaml::{self, Named, Node};
 use crate::known_api::{KnownApi, ParameterFault, Parameters};
 
-/// A request.
 #[derive(Debug, Clone)]
 pub struct SeedRequest {
     /// The entry that it is about: `charges/lamp`.
     pub what: String,
-    /// The line of the entry.
     pub line: usize,
     /// When, from the beginning.
     pub when: TimeOffset,
@@ -28,7 +26,6 @@ pub struct SeedRequest {
     pub path: String,
     /// The record in the path.
     pub of: Option<String>,
-    /// The body.
     pub parameters: Value,
     /// The parameters that are tokens, and the entries they name.
     pub tokens: Vec<(&'static str, String)>,
@@ -140,9 +137,7 @@ fn account(line: usize, node: &Node, api: &KnownApi, faults: &mut Faults) -> Opt
     })
 }
 
-/// An entry of a section.
 pub struct Entry<'a> {
-    /// Its section.
     pub section: &'static Section,
     /// `charges/lamp`.
     pub what: String,

@@ -61,7 +61,7 @@ pub struct SeedTarget {
     pub made: Option<(ApiClient, String)>,
 }
 
-/// Why a run stopped early.
+/// The reason why a run stopped early.
 enum Stopped {
     /// There was no answer, or none yet: it may be run again.
     Cut(String),

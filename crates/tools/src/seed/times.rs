@@ -10,16 +10,12 @@ pub const LENGTHS: &str = "such as 3 days, 1 month or 2 hours, of at most a hund
 #[derive(Debug, Clone, Default)]
 pub struct TimeOffset(Vec<Length>);
 
-/// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
-    /// The number of units.
     pub number: u32,
-    /// The unit.
     pub unit: Unit,
 }
 
-/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Minute,

@@ -1,6 +1,7 @@
 //! YAML with the line of each value.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
@@ -15,7 +16,6 @@ const DEPTH_MAX: usize = 8;
 pub struct Node {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// The value.
     pub is: Is,
 }
 
@@ -24,25 +24,19 @@ pub struct Node {
 pub enum Is {
     /// A string, a number, true or false.
     Scalar(Value),
-    /// A list.
     List(Vec<Node>),
     /// Names and values in the order of the file, each name once.
     Mapping(Vec<Named>),
 }
 
-/// A name and its value.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// The line of the name.
     pub line: usize,
-    /// The name.
     pub name: String,
-    /// The value.
     pub node: Node,
 }
 
 impl Node {
-    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match &self.is {
             Is::Scalar(value) => value.clone(),
@@ -80,6 +74,8 @@ struct Open {
     is: Is,
     /// The name whose value comes next.
     name: Option<(usize, String)>,
+    /// The lines of the names so far.
+    lines: HashMap<String, usize>,
 }
 
 /// Parses a file. YAML errors are faults; `None` if nothing can be parsed.
@@ -102,11 +98,11 @@ pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
                 return None;
             }
             Event::SequenceStart(..) => {
-                open.push(Open { line, is: Is::List(Vec::new()), name: None });
+                open.push(Open::new(line, Is::List(Vec::new())));
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open { line, is: Is::Mapping(Vec::new()), name: None });
+                open.push(Open::new(line, Is::Mapping(Vec::new())));
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -138,6 +134,10 @@ pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
 }
 
 impl Open {
+    fn new(line: usize, is: Is) -> Self {
+        Self { line, is, name: None, lines: HashMap::new() }
+    }
+
     fn take(&mut self, node: Node, faults: &mut Faults) {
         match &mut self.is {
             Is::List(nodes) => nodes.push(node),
@@ -150,8 +150,11 @@ impl Open {
                     self.name = Some((node.line, name.unwrap_or_default()));
                 }
                 Some((line, name)) => {
-                    if let Some(first) = all.iter().find(|named| named.name == name && !name.is_empty()) {
-                        faults.add(line, format!("{name} stands already in line {}", first.line));
+                    match self.lines.get(&name) {
+                        Some(first) => faults.add(line, format!("{name} stands already in line {first}")),
+                        // What is no name has its fault already.
+                        None if name.is_empty() => {}
+                        None => drop(self.lines.insert(name.clone(), line)),
                     }
                     all.push(Named { line, name, node });
                 }
@@ -180,6 +183,8 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use serde_json::json;
 
@@ -199,7 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_number_would_spell_otherwise_stays_as_it_is_written() {
+    fn as_many_names_as_a_file_holds_are_compared_at_once() {
+        let began = Instant::now();
+        let names: Vec<_> = (0..100_000).map(|n| format!("{n}:")).collect();
+        let mut faults = Faults::default();
+        parse(&names.join("\n"), &mut faults).unwrap();
+        // Comparing each with all before it takes a minute.
+        assert!(faults.is_empty() && began.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_text_that_a_number_would_spell_otherwise_stays_as_it_is_written() {
         for text in ["0412345678", "+61412345678", "012984", "0123", "007", "+5", "-0", "1.50", "1e3", "0x1f"]
         {
             let root = parse(&format!("a: {text}\n{text}: 1"), &mut Faults::default()).unwrap();
@@ -212,11 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_or_too_much_of_it_is_told_with_its_line() {
+    fn a_file_that_is_no_yaml_or_too_long_is_told_with_its_line() {
         let deep = "[".repeat(100);
         for (text, line, problem) in [
             ("a: [1\nb: 2", 2, "is not YAML"),
             ("a: 1\na: 2", 2, "a stands already in line 1"),
+            ("{a: 1, a: 2}", 1, "a stands already in line 1"),
             ("a: &x 1\nb: *x", 2, "an alias"),
             ("a: 1\n---\nb: 2", 2, "a second document"),
             (&deep, 1, "stands too deep"),

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::known_api::KnownApi;
 
-/// A call.
 pub struct Step {
     verb: Verb,
     pub path: &'static str,
@@ -25,7 +24,6 @@ enum Verb {
     Delete,
 }
 
-/// The body of a call.
 #[derive(Clone, Copy)]
 enum Body {
     None,
@@ -35,7 +33,6 @@ enum Body {
 }
 
 impl Step {
-    /// Returns the body.
     pub fn body(&self, api: &KnownApi) -> Option<Value> {
         match self.body {
             Body::None => None,

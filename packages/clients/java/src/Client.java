@@ -11,7 +11,7 @@ import java.util.Base64;
  */
 public class Client extends ApiClient {
     public Client(String url, String secretKey) {
-        super(HttpClient.newBuilder(), Alternatives.addTo(createDefaultObjectMapper()), url.replaceAll("/+$", ""));
+        super(HttpClient.newBuilder(), createDefaultObjectMapper(), url.replaceAll("/+$", ""));
         var key = Base64.getEncoder().encodeToString((secretKey + ":").getBytes(StandardCharsets.UTF_8));
         setRequestInterceptor(request -> request.header("Authorization", "Basic " + key));
         setReadTimeout(Duration.ofSeconds(70));

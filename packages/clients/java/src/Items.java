@@ -5,7 +5,10 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 import java.util.function.LongFunction;
 
-/** The items of all pages of a list, each page when it is reached: {@code Items.of(page -> charges.listCharges(page, 100L))}. */
+/**
+ * The items of all pages of a list, each page when it is reached: {@code Items.of(page ->
+ * charges.listCharges(APIListChargesRequest.newBuilder().page(page).build()))}.
+ */
 public final class Items<T> implements Iterable<T> {
     private final LongFunction<? extends Page<T>> pages;
 

@@ -13,9 +13,17 @@ import cardpayments.client.Items;
 import cardpayments.client.WebhookEvent;
 import cardpayments.client.Webhooks;
 import cardpayments.client.api.CardsApi;
+import cardpayments.client.api.CardsApi.APICreateCardRequest;
 import cardpayments.client.api.ChargesApi;
+import cardpayments.client.api.ChargesApi.APICaptureChargeRequest;
+import cardpayments.client.api.ChargesApi.APICreateChargeRequest;
+import cardpayments.client.api.ChargesApi.APIGetChargeRequest;
+import cardpayments.client.api.ChargesApi.APIListChargesRequest;
 import cardpayments.client.api.PlansApi;
+import cardpayments.client.api.PlansApi.APICreatePlanRequest;
+import cardpayments.client.api.PlansApi.APIListPlansRequest;
 import cardpayments.client.api.RefundsApi;
+import cardpayments.client.api.RefundsApi.APICreateRefundRequest;
 import cardpayments.client.model.BrowserCardInput;
 import cardpayments.client.model.CardInput;
 import cardpayments.client.model.Charge;
@@ -50,13 +58,17 @@ class ClientTest {
         return new ChargeInput().email("roland@example.com").description("Order").amount(amount).ipAddress("203.192.1.172").card(card);
     }
 
+    static APICreateChargeRequest.Builder request(ChargeInput order) {
+        return APICreateChargeRequest.newBuilder().chargeInput(order);
+    }
+
     static ChargeMade charge(ChargesApi charges, long amount) {
-        return charges.createCharge(order(amount), null, null, null).getResponse();
+        return charges.createCharge(request(order(amount)).build()).getResponse();
     }
 
     /** The tokens of the successful charges, newest first. */
     static List<String> charges() {
-        return StreamSupport.stream(Items.of(page -> CHARGES.listCharges(page, 2L)).spliterator(), false)
+        return StreamSupport.stream(Items.of(page -> CHARGES.listCharges(APIListChargesRequest.newBuilder().page(page).perPage(2L).build())).spliterator(), false)
                 .filter(Charge::getSuccess).map(Charge::getToken).collect(Collectors.toList());
     }
 
@@ -68,12 +80,14 @@ class ClientTest {
     void aCardIsStoredChargedCapturedAndRefunded() {
         var stored = new BrowserCardInput().number("4200000000000000").expiryMonth(12L).expiryYear(2099L).cvc("123").name("Roland Robot")
                 .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
-        var card = new CardsApi(CLIENT).createCard(stored, null).getResponse();
+        var card = new CardsApi(CLIENT).createCard(APICreateCardRequest.newBuilder().browserCardInput(stored).build()).getResponse();
         var order = order(400).card(null).cardToken(card.getToken()).capture(false);
-        var charge = CHARGES.createCharge(order, null, null, null).getResponse();
+        var charge = CHARGES.createCharge(request(order).build()).getResponse();
         assertFalse(charge.getCaptured());
-        assertTrue(CHARGES.captureCharge(charge.getToken(), null, null).getResponse().getCaptured());
-        var refund = new RefundsApi(CLIENT).createRefund(charge.getToken(), null, new RefundInput().amount(100L)).getResponse();
+        var capture = APICaptureChargeRequest.newBuilder().chargeToken(charge.getToken()).build();
+        assertTrue(CHARGES.captureCharge(capture).getResponse().getCaptured());
+        var part = APICreateRefundRequest.newBuilder().chargeToken(charge.getToken()).refundInput(new RefundInput().amount(100L)).build();
+        var refund = new RefundsApi(CLIENT).createRefund(part).getResponse();
         assertEquals(List.of(charge.getToken(), 100L), List.of(refund.getCharge(), refund.getAmount()));
     }
 
@@ -87,10 +101,11 @@ class ClientTest {
         assertEquals(joined(made, before), charges());
         var plans = new PlansApi(CLIENT);
         for (var name : List.of("One", "Two")) {
-            plans.createPlan(new PlanInput().name(name).amount(1000L).interval(1L).intervalUnit(IntervalUnit.MONTH), null);
+            var monthly = new PlanInput().name(name).amount(1000L).interval(1L).intervalUnit(IntervalUnit.MONTH);
+            plans.createPlan(APICreatePlanRequest.newBuilder().planInput(monthly).build());
         }
         var names = new ArrayList<String>();
-        for (Plan plan : Items.of(page -> plans.listPlans(page, 1L))) {
+        for (Plan plan : Items.of(page -> plans.listPlans(APIListPlansRequest.newBuilder().page(page).perPage(1L).build()))) {
             names.add(plan.getName());
         }
         assertEquals(List.of("Two", "One"), names);
@@ -106,17 +121,20 @@ class ClientTest {
     @Test
     void aChargeThatWasApprovedButLostIsMadeOnce() {
         var before = charges();
-        var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "approved_but_lost", "lost", null));
+        var lose = request(order(400)).sandboxOutcome("approved_but_lost").idempotencyKey("lost").build();
+        var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(lose));
         assertEquals(List.of(ApiException.Kind.SERVER_ERROR, 502, "gateway_error"), List.of(lost.kind(), lost.status(), lost.code()));
-        var charge = CHARGES.createCharge(order(400), null, "lost", null).getResponse();
-        var again = CHARGES.createCharge(order(400), null, "lost", null).getResponse();
+        var repeat = request(order(400)).idempotencyKey("lost").build();
+        var charge = CHARGES.createCharge(repeat).getResponse();
+        var again = CHARGES.createCharge(repeat).getResponse();
         assertEquals(charge.getToken(), again.getToken());
         assertEquals(joined(List.of(charge.getToken()), before), charges());
     }
 
     @Test
     void aRefusalIsOfItsKind() {
-        var declined = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "insufficient_funds", null, null));
+        var decline = request(order(400)).sandboxOutcome("insufficient_funds").build();
+        var declined = assertThrows(ApiException.class, () -> CHARGES.createCharge(decline));
         assertEquals(ApiException.Kind.CARD_DECLINED, declined.kind());
         assertEquals(List.of(400, "insufficient_funds"), List.of(declined.status(), declined.code()));
         assertNotNull(declined.requestId());
@@ -124,16 +142,17 @@ class ClientTest {
         var invalid = assertThrows(ApiException.class, () -> charge(CHARGES, 0));
         assertEquals(ApiException.Kind.INVALID_RESOURCE, invalid.kind());
         assertEquals("amount", invalid.messages().get(0).getParam());
-        var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge("ch_AAAAAAAAAAAAAAAAAAAAAA"));
+        var unknown = APIGetChargeRequest.newBuilder().chargeToken("ch_AAAAAAAAAAAAAAAAAAAAAA").build();
+        var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge(unknown));
         assertEquals(ApiException.Kind.NOT_FOUND, missing.kind());
         var stranger = new ChargesApi(new Client(System.getenv("SERVER"), "sk_test_nobody"));
-        assertEquals(ApiException.Kind.UNAUTHORIZED, assertThrows(ApiException.class, () -> stranger.getCharge("ch_AAAAAAAAAAAAAAAAAAAAAA")).kind());
+        assertEquals(ApiException.Kind.UNAUTHORIZED, assertThrows(ApiException.class, () -> stranger.getCharge(unknown)).kind());
     }
 
     @Test
     void aChargeWith3DSecureIsPending() {
         var order = order(400).threeDSecure(new ThreeDSecureInput().enabled(true).callbackUrl("http://127.0.0.1/back"));
-        var pending = CHARGES.createCharge(order, null, null, null).getResponse();
+        var pending = CHARGES.createCharge(request(order).build()).getResponse();
         assertEquals("Pending", pending.getStatusMessage());
         assertTrue(pending.getRedirectUrl().contains("/3d-secure/"), pending.getRedirectUrl());
     }

@@ -15,6 +15,7 @@ pub(super) const ALL: &[Language] = &[
     ("Go", "Go", go),
     ("Java", "Java", java),
     ("Ruby", "Ruby", ruby),
+    ("C#", "C#", csharp),
 ];
 
 /// Returns the words of a name: of an operation, a section or a schema.
@@ -60,11 +61,15 @@ fn values(call: &Call<'_>, quoted: fn(&str) -> String) -> Vec<String> {
     call.path_values.iter().chain(&call.query).map(|(_, value)| quoted(value)).collect()
 }
 
-fn curl(call: &Call<'_>) -> String {
+/// Returns the path with its query.
+fn target(call: &Call<'_>) -> String {
     let query: Vec<_> = call.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
-    let mut lines =
-        vec![format!("\"$CARD_PAYMENTS_URL{}{query}\" -u \"$CARD_PAYMENTS_SECRET_KEY:\"", call.path)];
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{}{mark}{}", call.path, query.join("&"))
+}
+
+fn curl(call: &Call<'_>) -> String {
+    let mut lines = vec![format!("\"$CARD_PAYMENTS_URL{}\" -u \"$CARD_PAYMENTS_SECRET_KEY:\"", target(call))];
     if let Some(Body { value, .. }) = &call.body {
         lines.push("-H 'content-type: application/json'".to_owned());
         lines.push(format!("-d {}", shell_quoted(&value.to_string())));
@@ -182,27 +187,23 @@ fn go(call: &Call<'_>) -> String {
 }
 
 fn java(call: &Call<'_>) -> String {
-    let mut given = values(call, quoted);
-    let absent = std::iter::repeat_n("null".to_owned(), call.optional);
     let (mut import, mut body) = (String::new(), String::new());
-    if let Some(Body { schema, value, is_required }) = &call.body {
+    let given = call.path_values.iter().chain(&call.query);
+    let given: Vec<_> = given.map(|(name, value)| format!(".{}({})", camel(name), quoted(value))).collect();
+    let mut request = given.concat();
+    if let Some(Body { schema, value, .. }) = &call.body {
         import = format!("import cardpayments.client.model.{schema};\n");
         let text = format!("{value:#}").replace('\\', "\\\\").replace('\n', "\n                ");
         body = format!(
             "        var body = client.getObjectMapper().readValue(\"\"\"\n                {text}\"\"\", {schema}.class);\n"
         );
-        if *is_required {
-            given.push("body".to_owned());
-            given.extend(absent);
-        } else {
-            given.extend(absent);
-            given.push("body".to_owned());
-        }
-    } else {
-        given.extend(absent);
+        request = format!("{request}.{}(body)", camel(schema));
     }
     let api = format!("{}Api", section(call));
-    let call_of = format!("new {api}(client).{}({})", camel(call.id), given.join(", "));
+    if call.has_parameters {
+        request = format!("{api}.API{}Request.newBuilder(){request}.build()", pascal(call.id));
+    }
+    let call_of = format!("new {api}(client).{}({request})", camel(call.id));
     let shown =
         if call.has_answer { format!("System.out.println({call_of});") } else { format!("{call_of};") };
     format!(
@@ -227,5 +228,28 @@ fn ruby(call: &Call<'_>) -> String {
          {show}client.{}.{}{given}\n",
         snake(call.section),
         snake(call.id)
+    )
+}
+
+/// No client is published for C#, so this is what every program has.
+fn csharp(call: &Call<'_>) -> String {
+    let mut content = String::new();
+    if let Some(body) = &call.body {
+        let text = format!("{:#}", body.value).replace('"', "\"\"");
+        content = format!(
+            "        request.Content = new StringContent(@\"{text}\", Encoding.UTF8, \"application/json\");\n"
+        );
+    }
+    format!(
+        "using System;\nusing System.Net.Http;\nusing System.Net.Http.Headers;\nusing System.Text;\nusing System.Threading.Tasks;\n\n\
+         class Sample\n{{\n    public static async Task Main()\n    {{\n        \
+         var url = Environment.GetEnvironmentVariable(\"CARD_PAYMENTS_URL\");\n        \
+         var key = Environment.GetEnvironmentVariable(\"CARD_PAYMENTS_SECRET_KEY\") + \":\";\n        \
+         var request = new HttpRequestMessage(HttpMethod.{}, url + {});\n        \
+         request.Headers.Authorization = new AuthenticationHeaderValue(\"Basic\", Convert.ToBase64String(Encoding.UTF8.GetBytes(key)));\n\
+         {content}        var response = await new HttpClient().SendAsync(request);\n        \
+         Console.WriteLine((int)response.StatusCode + \" \" + await response.Content.ReadAsStringAsync());\n    }}\n}}\n",
+        pascal(call.method),
+        quoted(&target(call)),
     )
 }

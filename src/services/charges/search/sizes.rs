@@ -5,11 +5,11 @@
 //! another, and all are counted. Only an erasure changes words, and the number of erased charges with them. A restored snapshot
 //! changes the account's number of clock moves.
 
-use entity::charge::{self, Column};
+use entity::charge::{self, COLUMN};
 use entity::counter::Counted;
 use entity::{AccountToken, Owned, TimeSpan, Timestamp};
 use sea_orm::sea_query::{CaseStatement, Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{QueryFilter, QuerySelect, QueryTrait};
 use store::Reader;
 
 use crate::error::Error;
@@ -72,7 +72,7 @@ impl Found {
         recent: Timestamp,
         condition: SimpleExpr,
     ) -> Result<Self, Error> {
-        let is_old = || Column::CreatedAt.lt(recent);
+        let is_old = || COLUMN.created_at.lt(recent);
         let one = || Expr::val(1);
         let when = |condition: SimpleExpr, then: SimpleExpr| {
             SimpleExpr::Case(Box::new(CaseStatement::new().case(condition, then)))
@@ -82,7 +82,7 @@ impl Found {
         let matching = || when(condition.clone(), one());
         let counts = charge::Entity::owned_by(account)
             .filter(charge::listed())
-            .filter(Column::CreatedAt.gte(since))
+            .filter(COLUMN.created_at.gte(since))
             .select_only()
             .column_as(count(when(is_old(), one())), "old")
             .column_as(count(when(is_old(), matching())), "old_matching")

@@ -7,7 +7,7 @@ use entity::{AccountToken, TimeSpan, Timestamp};
 
 use super::windows::Key;
 
-/// How many attacks of one account a server knows.
+/// The number of attacks of one account that a server knows.
 const KNOWN_MAX: usize = 10_000;
 /// The longest attack: how far back a server reads when it starts.
 pub const READ_BACK: TimeSpan = TimeSpan::seconds(3600);

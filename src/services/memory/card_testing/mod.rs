@@ -20,7 +20,6 @@ pub struct CardTesting(Mutex<CardTestingMemory>);
 /// The counts, and the attacks that were noticed by them.
 #[derive(Debug, Default)]
 pub struct CardTestingMemory {
-    /// The counts.
     pub windows: Windows,
     pub attacks: KnownAttacks,
 }

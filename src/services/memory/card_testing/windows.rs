@@ -8,12 +8,12 @@ use entity::{AccountToken, Timestamp};
 use super::CountedSubject;
 use super::subject::{CardHash, Subject};
 
-/// How many attempts of one subject are remembered: of the largest threshold, and as many approvals.
+/// The number of attempts of one subject that are remembered: of the largest threshold, and as many approvals.
 const ATTEMPTS_KEPT: usize = 100;
-/// How many subjects of all rules and accounts a server counts: some 2 MB, or 50 MB if each has all its attempts.
+/// The number of subjects of all rules and accounts that a server counts: some 2 MB, or 50 MB if each has all its attempts.
 const WINDOWS_MAX: usize = 20_000;
 
-/// How many windows of one account are many.
+/// The number of windows from which an account has many.
 const MANY: usize = 32;
 
 /// What a rule counts of one subject of an account.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_window_does_not_count() {
+    fn an_attempt_older_than_the_window_does_not_count() {
         let rule = CardTestingRule::AccountCards;
         let mut windows = Windows::default();
         let at = |seconds| Attempt {

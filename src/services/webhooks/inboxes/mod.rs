@@ -23,7 +23,6 @@ use crate::services::webhooks::inboxes::view::Inbox;
 /// Where an inbox is, below the server's address.
 const PATH: &str = "/inboxes/";
 
-/// Returns the inbox that has this URL.
 pub fn by_url(ctx: &Context, url: &str) -> Option<InboxToken> {
     let token = url.strip_prefix(&*ctx.settings.base_url)?.strip_prefix(PATH)?;
     token.parse().ok().filter(|_| ctx.environment == Environment::Test)

@@ -47,7 +47,6 @@ impl PartialSchema for InboxFaultInput {
 pub struct DeliverySearch {
     /// How many deliveries there must be, and how long to wait for them.
     pub waiting: Waiting,
-    /// The page of the deliveries.
     pub paging: Paging,
 }
 

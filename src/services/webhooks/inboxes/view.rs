@@ -30,7 +30,6 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Returns the record of a row.
     pub fn new(row: &inbox::Model, url: String) -> Self {
         let &inbox::Model { account_id: _, id, status, latency_ms, fault, every, received, created_at } = row;
         Self { token: id, url, status, latency_ms, fault, every, received, created_at }

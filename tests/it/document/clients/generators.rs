@@ -148,7 +148,8 @@ generators! {
     };
     typescript_axios: Generator {
         language: "TypeScript, axios",
-        make: "openapi-generator-cli generate -g typescript-axios -i openapi.yaml -o client",
+        make: "openapi-generator-cli generate -g typescript-axios -i openapi.yaml -o client \
+               --additional-properties=useSingleRequestParameter=true",
         holds: &[(Operations, "public {camel}("), (Tags, "export class {Pascal}Api ")],
         package: OPENAPI_GENERATOR.package,
         tool: OPENAPI_GENERATOR.tool,
@@ -192,9 +193,11 @@ generators! {
     };
     java: Generator {
         language: "Java",
-        // Jackson is in the generator's own archive, the rest are packages of Debian.
+        // A parameter that joins an operation is one more of its request, not one more argument. Every object of Java has a `wait`.
         make: "openapi-generator-cli generate -g java --library native -i openapi.yaml -o client \
-               --additional-properties=openApiNullable=false,useJakartaEe=false",
+               --additional-properties=openApiNullable=false,useJakartaEe=false,useSingleRequestParameter=true \
+               --parameter-name-mappings wait=waitSeconds",
+        // Jackson is in the generator's own archive, the rest are packages of Debian.
         environment: "jars=${JARS:-/usr/share/java}
             export CLASSPATH=classes:$jar:$jars/httpclient.jar:$jars/httpcore.jar:$jars/httpmime.jar
             CLASSPATH+=:$jars/geronimo-annotation-1.3-spec.jar",
@@ -210,7 +213,8 @@ generators! {
     };
     rust: Generator {
         language: "Rust",
-        make: "openapi-generator-cli generate -g rust -i openapi.yaml -o client --additional-properties=packageName=client",
+        make: "openapi-generator-cli generate -g rust -i openapi.yaml -o client \
+               --additional-properties=packageName=client,useSingleRequestParameter=true",
         compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
         flow: "../rust-target/debug/flow",
         events: Typed::BySchema,
@@ -244,6 +248,27 @@ generators! {
         needs: &["/usr/bin/java", "/usr/bin/php", "/usr/share/php/GuzzleHttp/autoload.php"],
         ..OPENAPI_GENERATOR
     };
+    nswag: Generator {
+        package: "nswag",
+        tool: "NSwag",
+        language: "C#",
+        // It knows OpenAPI 3.0 best. By default it sends 0 and false for numbers and flags that are left out: a charge would only be
+        // authorised. Mono runs its build for the older .NET.
+        make: "card-payments openapi --json --edition 3.0 >openapi.json && \
+               mono node_modules/nswag/bin/binaries/Win/NSwag.exe openapi2csclient /input:openapi.json /output:client/Client.cs \
+               /namespace:CardPayments /className:Client /operationGenerationMode:SingleClientFromOperationId \
+               /generateOptionalParameters:true /generateOptionalPropertiesAsNullable:true",
+        compile: "cp node_modules/nswag/bin/binaries/Win/Newtonsoft.Json.dll .
+            mcs -nowarn:1591,1635 -out:flow.exe client/Client.cs Flow.cs \
+                -r:System.Net.Http,System.ComponentModel.DataAnnotations,System.Runtime.Serialization,Newtonsoft.Json.dll \
+                -r:Facades/netstandard.dll",
+        flow: "mono flow.exe",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
+        holds: &[(Operations, " {Snake}Async(")],
+        needs: &["/usr/lib/mono/4.5/Facades/netstandard.dll"],
+        ..OPENAPI_GENERATOR
+    };
     csharp: Generator {
         language: "C#",
         make: "openapi-generator-cli generate -g csharp -i openapi.yaml -o client",
@@ -260,6 +285,15 @@ generators! {
         // The grammar lags behind in what is the same for every document.
         compile: "for part in APIs Models; do python read.py client/Sources/OpenAPIClient/$part; done",
         holds: &[(Operations, "func {camel}("), (Tags, "/{Pascal}API.swift\n")],
+        long: true,
+        ..OPENAPI_GENERATOR
+    };
+    dart: Generator {
+        language: "Dart",
+        make: "openapi-generator-cli generate -g dart -i openapi.yaml -o client",
+        proof: "read by its grammar",
+        compile: "python read.py client/lib",
+        holds: &[(Operations, "> {camel}("), (Tags, "/{snake}_api.dart\n")],
         long: true,
         ..OPENAPI_GENERATOR
     };

@@ -84,8 +84,10 @@ fn drawn() -> String {
         }
         page.push_str("\n\n");
         for Generator { language, make, .. } in rows {
-            // The tests run it beside their files; a reader has them in their folder.
-            let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");
+            // The tests run it beside their files, and under Mono; a reader has them in their folder, and what the package asks for.
+            let make = make
+                .replace("-f progenitor.jq", "-f tests/clients/progenitor.jq")
+                .replace("mono node_modules/nswag/bin/binaries/Win/NSwag.exe", "npx nswag");
             writeln!(page, "# {language}\n{make}").unwrap();
         }
         page += "```\n";

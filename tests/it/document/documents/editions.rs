@@ -1,15 +1,20 @@
 //! The document for programs that read less than all of it.
 
+use std::path::Path;
 use std::process::Command;
 
 use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
 use serde_json::Value;
 
 use super::operations;
+use crate::document::site::root;
 use crate::harness::app::DOCUMENT;
+use crate::harness::postgres::skipped;
 use crate::harness::process::{Process, program};
 
 const JSON: &str = "application/json";
+const MISSING: &str =
+    "A reader of OpenAPI 3.0 is not installed, so the tests on it are skipped: .ci/run installs it.\n";
 
 #[test]
 fn the_edition_of_json_bodies_lacks_nothing_but_others() {
@@ -66,6 +71,33 @@ fn the_edition_of_openapi_3_0_has_nothing_of_3_1() {
     assert_eq!(names(&edition), names(&DOCUMENT));
     let nullable = &edition["components"]["schemas"]["Charge"]["properties"]["error_message"];
     assert_eq!((&nullable["type"], &nullable["nullable"]), (&"string".into(), &true.into()));
+}
+
+/// By the library of Go that oapi-codegen reads documents with.
+#[test]
+fn the_edition_of_openapi_3_0_is_valid_to_another_reader() {
+    if !Path::new("/usr/share/gocode/src/github.com/getkin/kin-openapi").exists() {
+        skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+        return;
+    }
+    let data = tempfile::tempdir().unwrap();
+    let document = data.path().join("openapi.json");
+    let reads = |document: &Path| {
+        let reader = root().join("tests/contract/read.go");
+        let mut go = Command::new("go");
+        go.args(["run", reader.to_str().unwrap(), document.to_str().unwrap()])
+            .envs([("GO111MODULE", "off"), ("GOPATH", "/usr/share/gocode")])
+            .output()
+            .unwrap()
+    };
+    for bodies in [Bodies::All, Bodies::Json] {
+        let edition = edited(DOCUMENT.clone(), bodies, Edition::V30, Samples::None);
+        std::fs::write(&document, edition.to_string()).unwrap();
+        let read = reads(&document);
+        assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    }
+    std::fs::write(&document, DOCUMENT.to_string()).unwrap();
+    assert!(!reads(&document).status.success(), "it takes OpenAPI 3.1 for 3.0");
 }
 
 #[test]

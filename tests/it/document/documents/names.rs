@@ -14,7 +14,7 @@ fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 const SCHEMAS: &str = "#/components/schemas/";
 
 #[test]
-fn what_a_request_sends_is_an_input_or_changes() {
+fn the_schema_of_a_request_is_an_input_or_changes() {
     let document = &*DOCUMENT;
     let mut bodies = HashSet::new();
     for (name, operation) in operations(document) {

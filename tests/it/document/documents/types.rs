@@ -42,7 +42,6 @@ const TEXTS: &[&str] = &[
     "TransferInput.recipient",
     "VerifiedCharge.status_message",
     "PaymentSourceSource.protocolVersion",
-    "WalletGToken.protocolVersion",
     "WalletSessionInput.initiative_context",
 ];
 
@@ -93,7 +92,7 @@ fn an_open_set_tells_each_word_with_a_sentence_and_allows_others() {
 }
 
 #[test]
-fn what_may_be_left_out_of_a_request_is_not_null_unless_null_says_something() {
+fn an_optional_parameter_is_not_null_unless_null_says_something() {
     let mut nullable = Vec::new();
     for (place, property) in properties() {
         let schema = place.split('.').next().unwrap();

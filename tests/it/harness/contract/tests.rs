@@ -266,7 +266,7 @@ fn webhooks_are_held_against_their_own_section() {
 }
 
 #[test]
-fn what_was_seen_is_remembered() {
+fn seen_answers_are_remembered() {
     let contract = contract();
     let before = contract.unseen();
     let deleted = ("DELETE /1/charges/{token}".to_owned(), 204);

@@ -170,7 +170,7 @@ rules! {
     }
 
     #[dated]
-    async fn what_a_worker_holds_for_too_long_stops_the_clock_before_it(app, acquirer) {
+    async fn work_that_a_worker_holds_for_too_long_stops_the_clock_before_it(app, acquirer) {
         app.moves_clocks_for(Duration::from_millis(50));
         app.restart().await;
         let client = app.client();

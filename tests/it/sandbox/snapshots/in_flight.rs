@@ -30,7 +30,7 @@ rules! {
         client.move_clock("1d").await;
     }
 
-    async fn what_a_delivery_from_before_a_restore_comes_to_is_not_recorded(app) {
+    async fn the_result_of_a_delivery_from_before_a_restore_is_not_recorded(app) {
         let ((_, client), receiver) = (made(app).await, Receiver::start().await);
         client.endpoint(&receiver.url()).await;
         client.captured(400).await;

@@ -117,7 +117,7 @@ rules! {
 }
 
 operated! {
-    async fn what_a_killed_server_was_putting_back_is_back_when_the_next_one_serves(installed) {
+    async fn rows_that_a_killed_server_was_restoring_are_back_when_the_next_one_serves(installed) {
         // On PostgreSQL it is one transaction.
         if installed.database == Database::Postgres {
             return;

@@ -228,7 +228,6 @@ impl Settled {
     }
 }
 
-/// The word of a forced outcome.
 const fn word(outcome: SimulatedOutcome) -> &'static str {
     match outcome {
         SimulatedOutcome::Approved(Aftermath::Ordinary) => "approved",

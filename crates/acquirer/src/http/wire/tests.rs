@@ -77,7 +77,7 @@ fn every_outcome_arrives_and_an_unknown_decline_is_one() {
 }
 
 #[test]
-fn what_became_of_a_call_arrives() {
+fn the_outcome_of_a_call_arrives() {
     let done = crate::Settled::Done { reference: "bank-1".to_owned() };
     for settled in [Ok(done), Ok(crate::Settled::NotDone), Err(NoAnswer)] {
         let decoded: Settled = read(&encode(&Settled::from_result(settled.clone()))).unwrap();

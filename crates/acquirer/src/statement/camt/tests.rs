@@ -168,7 +168,7 @@ fn a_summary_and_a_period_may_be_missing() {
 }
 
 #[test]
-fn what_is_not_booked_or_names_no_payment_is_refused() {
+fn an_entry_that_is_not_booked_or_names_no_payment_is_refused() {
     let booked = transaction("capture", "ch_1", "4", "CRDT");
     for (status, is_read) in [
         ("<Sts>BOOK</Sts>", true),
@@ -207,7 +207,7 @@ fn a_file_in_another_encoding_than_utf_8_is_refused_and_says_so() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_refused() {
+fn a_document_nested_too_deep_is_refused() {
     let (_, faults, _) = read(&"<a>".repeat(100_000));
     assert_eq!(faults[0], "line 1: is nested deeper than 64 elements");
 }
@@ -231,4 +231,45 @@ fn faults_have_their_lines_and_a_file_that_is_cut_off_is_refused() {
     for text in [outside, whole.replace("&amp;", "&x;")] {
         assert!(!read(&text).1.is_empty(), "{text}");
     }
+}
+
+/// Reads a text again and again.
+struct Again<'t> {
+    text: &'t [u8],
+    at: usize,
+    times: usize,
+}
+
+impl Read for Again<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() && self.times > 1 {
+            (self.at, self.times) = (0, self.times - 1);
+        }
+        let n = (&self.text[self.at..]).read(into)?;
+        self.at += n;
+        Ok(n)
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_entry_of_many_transactions_takes_as_little_memory_as_one_of_a_few() {
+    let memory = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        own.trim_end_matches("kB").trim().parse::<u64>().unwrap()
+    };
+    let booked = transaction("capture", "ch_1", "2000", "CRDT");
+    let long = format!("<Amt Ccy='AUD'>{}1</Amt></TxDtls>", "0".repeat(15_000));
+    let booked = document(&booked.replace("</TxDtls>", &long), 1);
+    let (begin, rest) = booked.split_once("<TxDtls>").unwrap();
+    let (one, end) = rest.split_once("</TxDtls>").unwrap();
+    let one = format!("<TxDtls>{one}</TxDtls>");
+    let many = Again { text: one.as_bytes(), at: 0, times: 2000 };
+    let before = memory();
+    let mut reader = StatementReader::new(begin.as_bytes().chain(many).chain(end.as_bytes())).unwrap();
+    assert!((0..2000).all(|_| reader.next_line().is_some_and(|line| line.is_ok())));
+    // The texts of all are thirty megabytes.
+    assert!(memory() < before + 10_000, "{before} KiB and then {}", memory());
+    assert!(reader.next_line().is_none() && reader.heading().is_ok());
 }

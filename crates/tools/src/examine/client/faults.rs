@@ -43,7 +43,7 @@ const TIMES_MAX: u32 = 2;
 /// Decides about requests.
 pub struct FaultPlan {
     seed: u64,
-    /// How many requests of a hundred are disturbed.
+    /// The number of requests of a hundred that are disturbed.
     percent: u64,
     state: Mutex<State>,
 }

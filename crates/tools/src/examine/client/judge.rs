@@ -30,7 +30,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules.
     pub const ALL: [Self; 8] = [
         Self::IdempotencyKey,
         Self::SameKey,
@@ -73,11 +72,9 @@ impl Rule {
 /// A rule that was broken.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule.
     pub rule: Rule,
     /// The number of the request; none if it is about all of them.
     pub request: Option<usize>,
-    /// The line of the log.
     pub line: Option<usize>,
     /// What is wrong.
     pub text: String,
@@ -213,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_prepares_in_the_sandbox_is_not_judged() {
+    fn requests_that_prepare_the_sandbox_are_not_judged() {
         let prepared = Sent { is_judged: false, ..charge(1, 0, "", "x") };
         assert_eq!(rules(&[prepared]), []);
     }

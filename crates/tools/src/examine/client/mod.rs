@@ -55,7 +55,6 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Returns the command and its arguments.
     pub fn command(&self) -> &[OsString] {
         &self.command
     }
@@ -125,7 +124,6 @@ impl Examiner {
 pub struct Totals(Option<i64>);
 
 impl Totals {
-    /// Reads a line.
     pub fn add_line(&mut self, label: &str, line: &str) {
         let number = line.split_once(label).map(|(_, rest)| rest.trim_start_matches([' ', ':', '=']));
         let number =

@@ -33,7 +33,6 @@ use crate::known_api::{KnownApi, KnownError};
 const SLOW: Duration = Duration::from_millis(1500);
 /// What a busy server asks for, in seconds.
 const RETRY_AFTER: u64 = 1;
-/// Headers of one connection.
 const OF_CONNECTION: [HeaderName; 4] =
     [header::CONNECTION, header::CONTENT_LENGTH, header::HOST, header::TRANSFER_ENCODING];
 

@@ -46,7 +46,7 @@ pub struct Sent {
     pub status: Option<u16>,
     /// The code of an error.
     pub code: String,
-    /// How many seconds the client was told to wait.
+    /// The number of seconds that the client was told to wait.
     pub retry_after: Option<u64>,
 }
 
@@ -102,7 +102,6 @@ impl Sent {
         }
     }
 
-    /// Returns whether it changes something.
     pub fn is_change(&self) -> bool {
         self.method != Method::GET.as_str() && self.method != Method::HEAD.as_str()
     }
@@ -140,7 +139,6 @@ impl Sent {
 /// The status of a request whose answer nobody got.
 const NO_ANSWER: u16 = 499;
 
-/// Returns the secret key of a request.
 pub fn secret_key(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let bytes = STANDARD.decode(text.strip_prefix("Basic ")?.trim()).ok()?;

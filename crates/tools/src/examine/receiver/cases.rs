@@ -41,9 +41,8 @@ pub struct Case {
     pub why: &'static str,
     /// The heading of docs/webhooks.md that says more.
     pub heading: &'static str,
-    /// How many deliveries are in flight at once.
+    /// The number of deliveries that are in flight at once.
     pub at_once: usize,
-    /// Makes the deliveries, in order.
     pub deliveries: MakeDeliveries,
 }
 
@@ -59,7 +58,7 @@ const BY_HAND: &str = "without-a-library";
 /// How many events a burst has, and how many are in flight.
 const BURST: u64 = 100;
 const BURST_AT_ONCE: usize = 20;
-/// How long a slow sender takes.
+/// The time that a slow sender takes.
 const SLOW: Duration = Duration::from_secs(2);
 /// The size of a large event: more than one packet, and less than common limits of bodies.
 const LARGE: usize = 64 << 10;

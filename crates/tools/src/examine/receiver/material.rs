@@ -24,11 +24,9 @@ use crate::events::Event;
 pub struct Material<'a> {
     /// The events that happened in the account; at least one.
     pub happened: &'a [Event],
-    /// The receiver's key.
     pub key: &'a Secret,
     /// What draws depend on.
     pub seed: u64,
-    /// The name of the case.
     pub case: &'static str,
     /// The time, by the machine's clock.
     pub now: Timestamp,
@@ -93,7 +91,6 @@ impl Material<'_> {
         self.token("other token")
     }
 
-    /// Returns any number.
     pub fn number(&self) -> u64 {
         self.draw("number").iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
     }
@@ -110,14 +107,11 @@ impl Material<'_> {
 /// An event that is not signed yet.
 #[derive(Clone)]
 pub struct Draft {
-    /// The webhook-id.
     pub id: String,
     pub body: Vec<u8>,
     /// The time stamp.
     pub at: Timestamp,
-    /// The number of the attempt.
     pub attempt: u32,
-    /// The receiver's key.
     pub key: Secret,
 }
 
@@ -128,7 +122,6 @@ impl Draft {
         self.signed_by(&[&key])
     }
 
-    /// Signs it with these keys.
     pub fn signed_by(self, keys: &[&Secret]) -> Result<Delivery, Box<dyn Error>> {
         let mut headers = signature::headers(keys.iter().copied(), &self.id, self.at, &self.body)?;
         headers.insert("webhook-attempt", self.attempt.into());
@@ -147,7 +140,6 @@ pub enum Manner {
     Cut,
 }
 
-/// A request to the receiver.
 #[derive(Clone)]
 pub struct Delivery {
     pub headers: HeaderMap,
@@ -165,7 +157,6 @@ impl Delivery {
         Self { headers, body: Bytes::new(), manner: Manner::Whole, expected: None }
     }
 
-    /// Sends it in this manner.
     pub fn sent(self, manner: Manner) -> Self {
         Self { manner, ..self }
     }
@@ -184,7 +175,6 @@ impl Delivery {
         self
     }
 
-    /// Changes the signature.
     pub fn with_signature(self, change: impl FnOnce(&str) -> String) -> Self {
         let good = self.headers.get("webhook-signature").and_then(|value| value.to_str().ok());
         let changed = change(good.unwrap_or_default());

@@ -70,7 +70,6 @@ pub struct ReceiverOptions {
 }
 
 impl ReceiverOptions {
-    /// Returns whether a server is needed.
     pub fn needs_server(&self) -> bool {
         !self.list
     }
@@ -177,7 +176,6 @@ async fn send(
     Ok(CaseResult::new(case, unexpected.is_none(), shown, ms))
 }
 
-/// A case, as it is listed.
 #[derive(Serialize)]
 struct CaseShown {
     name: &'static str,
@@ -207,7 +205,6 @@ impl Display for CaseShown {
     }
 }
 
-/// What came of a case.
 #[derive(Serialize)]
 struct CaseResult {
     #[serde(flatten)]

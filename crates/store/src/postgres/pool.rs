@@ -1,0 +1,369 @@
+//! PostgreSQL's connections.
+//!
+//! sqlx's pool pings each connection that is returned to it: one more round trip, and one more task, per statement. This pool
+//! knows how a statement ended, so it keeps a connection whose statement was answered for the next one. Only a connection
+//! whose statement was cut off returns to sqlx's pool, which tests it.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use base::mutex::lock;
+use sea_orm::sea_query::Values;
+use sea_orm::sqlx::{
+    self, AssertSqlSafe, Connection, Executor, IntoArguments, PgConnection, PgPool, Postgres,
+    pool::PoolConnection, postgres::PgArguments,
+};
+use sea_orm::{
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
+    RuntimeErr, Statement,
+};
+use sea_query_sqlx::SqlxValues;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
+use crate::limits::SLOTS;
+use crate::statement_observer::show;
+use crate::statements::Statements;
+
+/// Connections for statements, fewer than sqlx's pool has: long reads take theirs from there.
+#[derive(Clone)]
+pub struct PostgresPool(Arc<Shared>);
+
+struct Shared {
+    pool: DatabaseConnection,
+    /// What the store has committed, in which tables grow.
+    statements: Arc<Statements>,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<IdleConnection>>,
+}
+
+/// Plans of a new database are made anew after so many commits, and then each time they have doubled.
+const PLANNED_ANEW_COMMITS: u64 = 100;
+
+/// When the statements of a connection got their plans.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    at: Instant,
+    /// The number of commits until then.
+    commits: u64,
+}
+
+impl Planned {
+    fn now(statements: &Statements) -> Self {
+        Self { at: Instant::now(), commits: statements.counts().commits }
+    }
+
+    /// Returns whether plans are made anew: after a while, and whenever tables may have grown to more than twice their size. While a
+    /// table is empty or small, one index seems as good as another, and a plan is kept however the table grows.
+    fn is_outgrown(self, now: Self) -> bool {
+        now.at.duration_since(self.at) >= PLANNED_ANEW_AFTER
+            || now.commits > self.commits.saturating_mul(2).saturating_add(PLANNED_ANEW_COMMITS)
+    }
+}
+
+struct PooledConnection {
+    connection: PoolConnection<Postgres>,
+    planned: Planned,
+    slot: i32,
+}
+
+struct IdleConnection {
+    known: PooledConnection,
+    since: Instant,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Returning them to sqlx's pool takes a task, for which it may be too late.
+        lock(&self.idle).drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
+    }
+}
+
+impl PostgresPool {
+    /// Creates a pool that lends at most `permits` connections at once.
+    pub fn new(pool: DatabaseConnection, permits: usize, statements: Arc<Statements>) -> Self {
+        let permits = Arc::new(Semaphore::new(permits));
+        Self(Arc::new(Shared { pool, statements, permits, idle: Mutex::default() }))
+    }
+
+    /// Returns sqlx's pool.
+    pub fn pool(&self) -> &DatabaseConnection {
+        &self.0.pool
+    }
+
+    /// Returns the number of idle connections.
+    pub fn idle(&self) -> usize {
+        self.idle_connections().len()
+    }
+
+    fn idle_connections(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
+        lock(&self.0.idle)
+    }
+
+    async fn lend(&self) -> Result<ConnectionGuard, DbErr> {
+        let permits = Arc::clone(&self.0.permits);
+        let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permits.acquire_owned()).await;
+        let permit = permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
+        let permit = permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
+        // The connection used last: it is warm, and the others may rest.
+        let last = self.idle_connections().pop();
+        let known = match last {
+            Some(idle) => idle.tested(Planned::now(&self.0.statements)).await,
+            None => None,
+        };
+        let known = if let Some(known) = known {
+            known
+        } else {
+            // Boxed, because it is rare and large: every statement's future would have room for it.
+            let planned = Planned::now(&self.0.statements);
+            let opened = PooledConnection::begin(self.0.pool.get_postgres_connection_pool(), planned);
+            Box::pin(opened).await.map_err(unacquired)?
+        };
+        Ok(ConnectionGuard {
+            known: Some(known),
+            answered: true,
+            in_transaction: false,
+            pool: self.clone(),
+            _permit: permit,
+        })
+    }
+
+    /// Returns the row of a statement that is planned for its values each time.
+    pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        // A prepared statement gets one plan for all values, after a few runs.
+        self.lend().await?.query_one(query(statement).persistent(false)).await
+    }
+
+    /// Returns a transaction that begins on request; a single statement needs no BEGIN.
+    pub(crate) async fn transaction(&self) -> Result<Transaction, DbErr> {
+        let lent = self.lend().await?;
+        Ok(Transaction { slot: lent.slot(), lent: tokio::sync::Mutex::new(lent) })
+    }
+}
+
+impl PooledConnection {
+    /// Takes a connection from sqlx's pool. Its slot is its number among the database's sessions of this moment: hardly any two
+    /// open transactions, of whichever server, write to the same slot as long as there are no more sessions than slots.
+    async fn begin(pool: &PgPool, planned: Planned) -> Result<Self, sqlx::Error> {
+        const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
+             WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
+        let mut connection = pool.acquire().await?;
+        let number: Option<i32> = sqlx::query_scalar(NUMBER).fetch_optional(&mut *connection).await?;
+        let slot = number.unwrap_or_default().rem_euclid(i32::from(SLOTS));
+        Ok(Self { connection, planned, slot })
+    }
+}
+
+impl IdleConnection {
+    /// Returns the connection, ready for use, or `None` if it is dead. The first statement notices a dead connection by failing;
+    /// one that was idle for long is pinged before.
+    ///
+    /// Plans are discarded after a while. A plan made before a table's first ANALYZE is replaced after it, but so early that a
+    /// busy connection does not see the table's statistics yet: by such a plan a search would read the whole account, for as
+    /// long as the connection lives.
+    async fn tested(self, now: Planned) -> Option<PooledConnection> {
+        let Self { mut known, since } = self;
+        if known.planned.is_outgrown(now) {
+            known.connection.execute("DISCARD PLANS").await.ok()?;
+            known.planned = now;
+        } else if since.elapsed() >= TESTED_AFTER_IDLE {
+            Box::pin(known.connection.ping()).await.ok()?;
+        }
+        Some(known)
+    }
+}
+
+fn unacquired(error: sqlx::Error) -> DbErr {
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
+    }
+    DbErr::Conn(RuntimeErr::SqlxError(error.into()))
+}
+
+type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
+
+struct ConnectionGuard {
+    /// Present until the guard is dropped.
+    known: Option<PooledConnection>,
+    /// Whether the server answered the last statement.
+    answered: bool,
+    in_transaction: bool,
+    pool: PostgresPool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        let Some(mut known) = self.known.take() else { return };
+        if self.in_transaction {
+            // Closing the connection makes the server end the transaction.
+            known.connection.close_on_drop();
+        } else if self.answered {
+            self.pool.idle_connections().push(IdleConnection { known, since: Instant::now() });
+        }
+    }
+}
+
+impl ConnectionGuard {
+    fn slot(&self) -> i32 {
+        self.known.as_ref().map_or(0, |known| known.slot)
+    }
+
+    /// Runs work on the connection. Unless the work ends with the server's answer, the connection is not kept for reuse.
+    async fn with<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        self.answered = false;
+        let done = work(&mut known.connection).await;
+        self.answered = done.as_ref().err().is_none_or(goes_on);
+        if !self.answered {
+            // The other idle connections may have failed in the same way.
+            drop(std::mem::take(&mut *self.pool.idle_connections()));
+        }
+        done
+    }
+
+    /// Runs a text without preparing it.
+    async fn run(&mut self, sql: &str) -> Result<ExecResult, DbErr> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        let done = self.with(async |connection| connection.execute(sql).await).await;
+        done.map(Into::into).map_err(unexecuted)
+    }
+
+    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let query = query(statement);
+        let done = self.with(async |connection| query.execute(connection).await).await;
+        done.map(Into::into).map_err(unexecuted)
+    }
+
+    async fn query_one(&mut self, query: Query) -> Result<Option<QueryResult>, DbErr> {
+        let found = self.with(async |connection| query.fetch_optional(connection).await).await;
+        Ok(found.map_err(unanswered)?.map(Into::into))
+    }
+
+    async fn query_all(&mut self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let query = query(statement);
+        let found = self.with(async |connection| query.fetch_all(connection).await).await;
+        Ok(found.map_err(unanswered)?.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Returns whether a connection is usable after an error: the server has answered, and is not about to stop.
+fn goes_on(error: &sqlx::Error) -> bool {
+    let answer = error.as_database_error();
+    answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
+}
+
+/// The most values of a statement that is prepared once per connection. Statements with more values insert rows, and few
+/// batches have the same number of rows: each number would be a text of its own, cached by the connection and by its server,
+/// and hardly ever used again.
+const PREPARED_VALUES_MAX: usize = 256;
+
+fn query(statement: Statement) -> Query {
+    show(&statement);
+    let Statement { sql, values, .. } = statement;
+    let values = values.unwrap_or(Values(Vec::new()));
+    let is_kept = values.0.len() <= PREPARED_VALUES_MAX;
+    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values).into_arguments()).persistent(is_kept)
+}
+
+fn unexecuted(error: sqlx::Error) -> DbErr {
+    DbErr::Exec(RuntimeErr::SqlxError(error.into()))
+}
+
+fn unanswered(error: sqlx::Error) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+}
+
+#[async_trait]
+impl ConnectionTrait for PostgresPool {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.lend().await?.execute(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.lend().await?.run(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.lend().await?.query_one(query(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lend().await?.query_all(statement).await
+    }
+}
+
+/// An open transaction, rolled back when it is dropped.
+pub(crate) struct Transaction {
+    lent: tokio::sync::Mutex<ConnectionGuard>,
+    /// The slot of its counts and credits.
+    pub slot: i32,
+}
+
+impl Transaction {
+    /// Returns whether BEGIN was sent; before, each statement is a transaction of its own.
+    pub fn has_begun(&mut self) -> bool {
+        self.lent.get_mut().in_transaction
+    }
+
+    pub async fn begin(&mut self) -> Result<(), DbErr> {
+        let lent = self.lent.get_mut();
+        lent.in_transaction = true;
+        lent.run("BEGIN").await.map(drop)
+    }
+
+    /// Returns the first row of a statement that is kept prepared.
+    pub async fn query_one(
+        &self,
+        sql: Arc<str>,
+        arguments: PgArguments,
+    ) -> Result<Option<QueryResult>, DbErr> {
+        self.lent.lock().await.query_one(sqlx::query_with(AssertSqlSafe(sql), arguments)).await
+    }
+
+    pub async fn commit(self) -> Result<(), DbErr> {
+        self.end("COMMIT").await
+    }
+
+    pub async fn rollback(self) -> Result<(), DbErr> {
+        self.end("ROLLBACK").await
+    }
+
+    async fn end(self, how: &str) -> Result<(), DbErr> {
+        let mut lent = self.lent.into_inner();
+        lent.run(how).await?;
+        lent.in_transaction = false;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Transaction {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.lent.lock().await.execute(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.lent.lock().await.run(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.lent.lock().await.query_one(query(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lent.lock().await.query_all(statement).await
+    }
+}

@@ -1,0 +1,105 @@
+//! How a unit's writes leave: in a group, as one call of a function, as one statement, or one after the other.
+
+use std::sync::Arc;
+
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+
+use super::{CommitPath, Tx, lock};
+use crate::connect::taken;
+use crate::error::StoreError;
+use crate::postgres::group_commit::{Committed, GroupCommit};
+use crate::postgres::group_statement::Writes;
+use crate::unit::open_transaction::{CommitError, OpenTransaction, uncommitted};
+use crate::unit::write_buffer::{Refusal, Then, WriteBuffer};
+
+impl Tx {
+    /// Sends the buffered writes and commits.
+    pub(crate) async fn commit(self) -> Result<(), CommitError> {
+        let mut rows = std::mem::take(&mut *self.batch());
+        // The first statement sent has sent the deferred updates before it.
+        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
+        let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
+        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
+            return Ok(());
+        }
+        let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
+        let then = std::mem::take(&mut rows.then);
+        let unique = std::mem::take(&mut rows.unique);
+        let derived =
+            self.send(Writes { held, rows, shard: None }).await.map_err(|error| refused(error, &unique))?;
+        for then in then {
+            match then {
+                Then::Always(then) => then(),
+                Then::IfDerived(then) if derived || looked_up => then(),
+                Then::IfDerived(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
+    async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
+        let is_one = self.begin.has_groups() || self.groups().is_some();
+        if self.get_database_backend() != DbBackend::Postgres || is_one {
+            return Ok(false);
+        }
+        let Some(derivation) = rows.derived.derivation.take() else { return Ok(false) };
+        let any = (derivation.look_up)(self, std::mem::take(&mut rows.derived.values)).await?;
+        rows.absorb(std::mem::take(&mut *self.unit()));
+        Ok(any)
+    }
+
+    /// Sends all writes and commits; together with other units', or as a call, where the unit has sent nothing before. Returns
+    /// whether rows were derived.
+    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
+        let groups = self.groups();
+        let (writes, _lead) = match groups {
+            Some(groups) => match groups.commit(writes).await? {
+                Committed::Written(derived) => return Ok(derived),
+                Committed::Alone(writes, lead) => (writes, lead),
+            },
+            None => (writes, None),
+        };
+        if let Some(groups) = groups.filter(|_| writes.shard.is_some()) {
+            return groups.write(&[&writes]).await;
+        }
+        let backend = self.get_database_backend();
+        let together = self.begin.has_groups().then_some(writes.held);
+        let begun = match self.begun.into_inner() {
+            Some(begun) => begun,
+            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        };
+        let statements = writes.rows.into_statements(backend, together, begun.slot());
+        if !statements.is_empty() {
+            self.begin.statements.wrote();
+        }
+        self.begin.statements.committed();
+        begun.commit(statements).await
+    }
+
+    /// Returns the groups of which the unit may be a member: it has sent nothing, and for a call it has assumed the success of what
+    /// it deferred.
+    fn groups(&self) -> Option<&Arc<GroupCommit>> {
+        match &self.begin.path {
+            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
+            Some(CommitPath::Calls(groups)) if !self.begun.initialized() && self.held.is_some() => {
+                Some(groups)
+            }
+            _ => None,
+        }
+    }
+
+    /// Rolls back.
+    pub(crate) async fn rollback(self) {
+        if let Some(begun) = self.begun.into_inner() {
+            begun.rollback().await;
+        }
+    }
+}
+
+/// Returns the error of a commit: the refusal of a unique row, if one with its key exists.
+fn refused(error: CommitError, unique: &[(&'static str, Refusal)]) -> CommitError {
+    let CommitError::Failed(StoreError::Database(cause)) = &error else { return error };
+    let refusal = unique.iter().find(|(table, _)| taken(cause, table));
+    refusal.map_or(error, |(_, refusal)| CommitError::Failed(refusal()))
+}
