@@ -85,9 +85,9 @@ impl Fate {
         self.server.as_ref().map(|server| server.secret.clone()).unwrap_or_default()
     }
 
-    /// Leaves out a kind of fault.
-    pub fn leave_out(&mut self, left_out: &str) {
-        self.kinds.retain(|kind| *kind != left_out);
+    /// Leaves out all kinds of faults but these.
+    pub fn leave_in(&mut self, kinds: &[&str]) {
+        self.kinds.retain(|kind| kinds.contains(kind));
     }
 
     /// Lets faults happen until this time of the machine.
