@@ -10,7 +10,7 @@ test:
 docs:
     UPDATE_DOCUMENTS=1 cargo test --locked --test it -- documents:: site::
 
-# Measures payments and reads, as `docs/performance.md` describes.
+# Measures payments and reads, as `docs/measuring.md` describes.
 bench:
     cargo bench --locked --bench speed
 

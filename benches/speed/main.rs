@@ -1,5 +1,5 @@
 //! How fast the server is, next to what it could be at best on the same machine in the same minutes:
-//! `cargo bench --bench speed`. `docs/performance.md` says what each line means. The exit code is 0 unless a request failed: a
+//! `cargo bench --bench speed`. `docs/measuring.md` says what each line means. The exit code is 0 unless a request failed: a
 //! goal that is missed is told, and no failure.
 
 use std::num::NonZeroUsize;

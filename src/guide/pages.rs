@@ -53,6 +53,7 @@ pages! {
     "fixtures"
     "flows"
     "install"
+    "measuring"
     "merchants"
     "money"
     "operating/backup"

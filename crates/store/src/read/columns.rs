@@ -1,7 +1,7 @@
 //! Reads rows into records by position, for the rows that nearly every request reads: `DerivePartialModel` reads by name. By name,
 //! a row of SQLite first becomes a map, and an absent value costs two formatted messages. With this and what came with it, a page
 //! of 25 charges took the server 117 to 130 microseconds of CPU instead of 178 to 242, and one charge 36 to 44 instead of 52 to 64
-//! (`docs/performance.md`).
+//! (`docs/measuring.md`).
 
 use sea_orm::sea_query::ValueType;
 use sea_orm::{DbErr, FromQueryResult, ModelTrait, QueryResult, TryGetable};
