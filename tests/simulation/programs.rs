@@ -105,12 +105,11 @@ pub fn find(within: u64, options: &Options) -> ExitCode {
     for mutant in options.mutants() {
         let options = Options { mutants: vec![mutant], ..options.clone() };
         let mutant = mutant.name();
-        match (1..=within).find(|seed| !Outcome::of(*seed, &options).went_well) {
-            Some(seed) => println!("{mutant}: found by seed {seed}"),
-            None => {
-                println!("{mutant}: not found by {within} seeds");
-                went_well = false;
-            }
+        if let Some(seed) = (1..=within).find(|seed| !Outcome::of(*seed, &options).went_well) {
+            println!("{mutant}: found by seed {seed}");
+        } else {
+            println!("{mutant}: not found by {within} seeds");
+            went_well = false;
         }
     }
     if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }

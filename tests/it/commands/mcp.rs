@@ -372,7 +372,7 @@ fn a_line_that_is_no_message_is_answered_and_the_end_of_input_ends_it() {
     let mut session = start();
     let not_json = |answer: &Value| {
         assert_eq!(answer["error"], json!({ "code": -32700, "message": "the line is not JSON" }));
-        assert_eq!(answer.get("id").unwrap_or(&Value::Null), &Value::Null);
+        assert_eq!(answer.get("id"), None);
     };
     session.send("{\"jsonrpc\":");
     not_json(&session.line());
@@ -384,10 +384,11 @@ fn a_line_that_is_no_message_is_answered_and_the_end_of_input_ends_it() {
     not_json(&session.line());
     session.send("{\"jsonrpc\":\"2.0\",\"number\":\"4200000000000000\"}");
     let refused = session.line();
-    assert_eq!(
-        (&refused["error"]["code"], refused.get("id").unwrap_or(&Value::Null)),
-        (&json!(-32600), &Value::Null)
-    );
+    assert_eq!((&refused["error"]["code"], refused.get("id")), (&json!(-32600), None));
+    session.send("[{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"},{\"jsonrpc\":\"1.0\",\"id\":5}]");
+    assert_eq!(session.line(), json!({ "jsonrpc": "2.0", "id": "a", "result": {} }));
+    let refused = session.line();
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &json!(5)));
     let balance = session.ok("get_balance", &json!({}));
     assert_eq!(fields(&balance), ["response"]);
     session.send("the last one");

@@ -45,15 +45,19 @@ pub async fn serve(
         is_initialized: false,
     };
     let (mut input, mut line) = (BufReader::new(input), Vec::new());
+    let mut ended = Ok(());
     while (&mut input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await? > 0 {
         if !line.trim_ascii().is_empty() {
-            session.receive(&line)?;
+            ended = session.receive(&line);
+            if ended.is_err() {
+                break;
+            }
         }
         line.clear();
     }
     drop(session);
     let _ = timeout(LAST_ANSWERS, writer).await;
-    Ok(())
+    Ok(ended?)
 }
 
 /// Writes answers until there can be no more, or nobody reads them.
@@ -103,9 +107,19 @@ impl Session {
             self.answers.refuse(&Value::Null, refusal(PARSE_ERROR, "the line is not JSON"));
             return Ok(());
         };
+        match &message {
+            // Only 2025-03-26 has them; each message is answered by itself.
+            Value::Array(batch) if !batch.is_empty() => {
+                batch.iter().try_for_each(|message| self.take(message))
+            }
+            message => self.take(message),
+        }
+    }
+
+    fn take(&mut self, message: &Value) -> Result<(), &'static str> {
         let is_answer = message.get("result").or(message.get("error")).is_some();
         match (message["method"].as_str(), message.get("id")) {
-            _ if message["jsonrpc"] != "2.0" => self.refuse_message(),
+            _ if message["jsonrpc"] != "2.0" => self.refuse_message(message),
             (Some(method), Some(id)) if id.is_string() || id.is_number() => {
                 match self.result_of(method, &message["params"], id) {
                     Ok(Some(result)) => self.answers.send(id, "result", &result),
@@ -125,13 +139,14 @@ impl Session {
             (Some(_), None) => (),
             // Of two programs that refuse each other's refusals none would end.
             (None, _) if is_answer => (),
-            _ => self.refuse_message(),
+            _ => self.refuse_message(message),
         }
         Ok(())
     }
 
-    fn refuse_message(&self) {
-        self.answers.refuse(&Value::Null, refusal(INVALID_REQUEST, "the line is no message of the protocol"));
+    fn refuse_message(&self, message: &Value) {
+        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).unwrap_or(&Value::Null);
+        self.answers.refuse(id, refusal(INVALID_REQUEST, "the line is no message of the protocol"));
     }
 
     /// Returns the result of a request, or none if it is a call of a tool, which answers when the API has.
@@ -245,7 +260,12 @@ impl Answers {
     }
 
     fn send(&self, id: &Value, kind: &str, value: &Value) {
+        let mut answer = json!({ "jsonrpc": "2.0", "id": id, kind: value });
+        // The id of a message that cannot be read is not known, and the protocol knows no null.
+        if let Some(fields) = answer.as_object_mut().filter(|_| id.is_null()) {
+            fields.remove("id");
+        }
         // A client that has left reads no answers.
-        let _ = self.0.send(json!({ "jsonrpc": "2.0", "id": id, kind: value }));
+        let _ = self.0.send(answer);
     }
 }

@@ -93,7 +93,7 @@ fn called_from(command: &mut Command, server: &Process) -> String {
 
 /// One program holds them all beside each other, each as a class of its own.
 #[test]
-fn what_the_samples_of_csharp_send_is_read_by_a_server() {
+fn requests_of_the_samples_of_csharp_are_read_by_a_server() {
     if !(has("mcs", "--version") && has("mono", "--version")) {
         return;
     }
