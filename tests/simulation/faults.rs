@@ -31,7 +31,9 @@ pub const KINDS: [&str; 10] = [
 
 /// How long a server may take to start or to stop, with whatever is in flight.
 const START_MAX: Duration = Duration::from_mins(2);
-const STOP_MAX: Duration = Duration::from_mins(3);
+const STOP_MAX: Duration = Duration::from_mins(4);
+/// The longest that an answer is on a cable.
+const CABLE_MAX: Duration = Duration::from_millis(600);
 /// All flushes take a while.
 const SLOW_DISK: DiskFaults = DiskFaults {
     read_errors: 0,
@@ -137,10 +139,12 @@ impl Fate {
         simulated_machine::kill(self.number);
         self.server = None;
         self.installation.disk.crash(crash);
-        self.history.excuse(false);
         let pause = Duration::from_millis(self.random.below(5_000));
         sleep(pause).await;
         self.start().await;
+        // What the killed server has written is still on its way.
+        sleep(CABLE_MAX).await;
+        self.history.excuse(false);
     }
 
     /// Kills the server between two writes to the disk.

@@ -30,6 +30,10 @@ use std::process::ExitCode;
 use options::{Command, Options};
 
 fn main() -> ExitCode {
+    if !simulated_machine::IS_HERE {
+        println!("The simulation runs on Linux with the GNU C library");
+        return ExitCode::SUCCESS;
+    }
     let options = Options::parse(std::env::args().skip(1));
     match options.command {
         Command::One(seed) => shop::run(seed, &options),

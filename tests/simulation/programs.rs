@@ -71,7 +71,7 @@ fn shrunk(seed: u64, options: &Options) -> Options {
     for kind in KINDS {
         try_with(&|less| less.faults.retain(|allowed| *allowed != kind));
     }
-    let _ = (1..FEW_CLIENTS).find(|clients| try_with(&|less| less.clients = Some(*clients)));
+    let _ = (1..=FEW_CLIENTS).find(|clients| try_with(&|less| less.clients = Some(*clients)));
     let _ = (0..HALVINGS).all(|_| try_with(&|less| less.shop /= 2));
     least
 }
@@ -82,7 +82,8 @@ pub fn twice(options: &Options) -> ExitCode {
     for seed in KNOWN {
         let (first, second) = (Outcome::of(seed, options), Outcome::of(seed, options));
         print!("{}", first.output);
-        if first.digest().is_none() || first.digest() != second.digest() {
+        let same = first.digest() == second.digest() || !simulated_machine::repeats();
+        if first.digest().is_none() || !same {
             println!("seed {seed} has two histories:\n{}", second.output);
             went_well = false;
         }

@@ -29,6 +29,8 @@ const CLIENTS_MAX: u64 = 5;
 /// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
 /// server left, which the acquirer may have to be asked about several times; and as long as a server's clock was ahead.
 const ANSWERED_MAX: Duration = Duration::from_mins(15);
+/// Longer than all accounts wait for refunds and webhooks.
+const JUDGED_MAX: Duration = Duration::from_hours(6);
 
 /// The ports: of the server, the acquirer and the receivers, and of the cables to them.
 const SERVER: u16 = 8080;
@@ -127,9 +129,14 @@ async fn live(seed: u64, options: &Options, history: &History) {
     let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
         return history.fail("requests are not answered although the faults have ended");
     };
-    // A payer that has panicked has said why.
-    for account in paid.into_iter().flatten().flatten() {
-        account.judge(&receivers, history).await;
+    let judging = async {
+        // A payer that has panicked has said why.
+        for account in paid.into_iter().flatten().flatten() {
+            account.judge(&receivers, history).await;
+        }
+    };
+    if timeout(JUDGED_MAX, judging).await.is_err() {
+        return history.fail("the judge gets no answers");
     }
     fate.end().await;
     prove(&installation.location(), history).await;

@@ -1,5 +1,5 @@
-//! Mutants: slips that a programmer could make, a line each. The simulation is right only if it finds every one of them. Compiled for
-//! tests only: the feature `mutants` is on in `[dev-dependencies]` and nowhere else.
+//! Mutants: slips that a programmer could make, a line each, for the simulation to find (`docs/reliability.md` says which it does).
+//! Compiled for tests only: the feature `mutants` is on in `[dev-dependencies]` and nowhere else.
 
 macro_rules! mutants {
     ($($mutant:ident $name:literal $slip:literal)*) => {

@@ -1,9 +1,12 @@
 //! A machine that a seed decides (`machine.c`): of this process one thread runs at a time, which one is drawn, time passes only while
-//! none can run, and random bytes come from the seed. It runs on Linux.
-#![cfg(target_os = "linux")]
+//! none can run, and random bytes come from the seed. It runs on Linux with the GNU C library.
 
 use std::time::Duration;
 
+/// Whether there is a machine: its functions stand before those of Linux's GNU C library.
+pub const IS_HERE: bool = cfg!(all(target_os = "linux", target_env = "gnu"));
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 unsafe extern "C" {
     safe fn machine_start(seed: u64, wall: i64);
     safe fn machine_now() -> u64;
@@ -12,7 +15,46 @@ unsafe extern "C" {
     safe fn machine_set_wall(server: i32, nanos: i64);
     safe fn machine_pause(server: i32, nanos: u64);
     safe fn machine_kill(server: i32);
+    safe fn machine_repeats() -> i32;
 }
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+mod elsewhere {
+    pub fn machine_start(_: u64, _: i64) {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_now() -> u64 {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_switches() -> u64 {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_belong(_: i32) {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_set_wall(_: i32, _: i64) {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_pause(_: i32, _: u64) {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_kill(_: i32) {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_repeats() -> i32 {
+        unreachable!("there is no machine here")
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+use elsewhere::*;
 
 /// The most servers that one process can start, one after the other or together.
 pub const SERVERS_MAX: i32 = 63;
@@ -50,4 +92,9 @@ pub fn pause(server: i32, time: Duration) {
 /// Kills a server: its threads stop where they are, its sockets are closed and its files unlocked. Its memory stays.
 pub fn kill(server: i32) {
     machine_kill(server);
+}
+
+/// Returns whether addresses, and with them hashes, are the same in every process: the system may forbid it.
+pub fn repeats() -> bool {
+    machine_repeats() != 0
 }

@@ -32,6 +32,8 @@
 #define SECOND 1000000000ull
 #define GROUPS 64
 #define FILES 65536
+/* Seconds after which a history ends that does not end by itself. */
+#define TOO_LONG 900
 /* What a look at the clock costs, so that no loop lasts for ever without time passing. */
 #define LOOK 100
 
@@ -186,11 +188,16 @@ static void leave(struct thread *it) {
     if (*link) *link = it->next;
 }
 
-/* Addresses are the same in every process: some hashes begin with one. */
+/* Whether addresses are the same in every process: some hashes begin with one. */
+static int repeats;
+
+int machine_repeats(void) { return repeats; }
+
 __attribute__((constructor)) static void fix_addresses(int count, char **arguments, char **environment) {
     (void)count;
     int persona = personality(0xffffffff);
-    if (persona < 0 || persona & ADDR_NO_RANDOMIZE || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) return;
+    repeats = persona >= 0 && persona & ADDR_NO_RANDOMIZE;
+    if (persona < 0 || repeats || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) return;
     execve("/proc/self/exe", arguments, environment);
 }
 
@@ -204,6 +211,8 @@ void machine_start(uint64_t seed, int64_t wall_nanos) {
     extern void machine_ends(void *);
     pthread_key_create(&ends, machine_ends);
     threads = self = &first;
+    /* By the system's own clock, which no thread of the machine sees. */
+    alarm(TOO_LONG);
 }
 
 uint64_t machine_now(void) { return now; }

@@ -1,0 +1,1 @@
+../../it/harness/random.rs
