@@ -107,12 +107,10 @@ impl Session {
             self.answers.refuse(&Value::Null, refusal(PARSE_ERROR, "the line is not JSON"));
             return Ok(());
         };
-        match &message {
-            // Only 2025-03-26 has them; each message is answered by itself.
-            Value::Array(batch) if !batch.is_empty() => {
-                batch.iter().try_for_each(|message| self.take(message))
-            }
-            message => self.take(message),
+        // Only 2025-03-26 has batches; each message is answered by itself.
+        match message.as_array().filter(|batch| !batch.is_empty()) {
+            Some(batch) => batch.iter().try_for_each(|message| self.take(message)),
+            None => self.take(&message),
         }
     }
 
