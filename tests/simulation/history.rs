@@ -35,7 +35,7 @@ impl History {
 
     /// Writes a line.
     pub fn note(&self, line: impl Display) {
-        let line = format!("{:.6} {line}\n", simulated_machine::now().as_secs_f64());
+        let line = format!("{} {line}\n", seconds());
         let mut written = self.written();
         written.hash.update(line.as_bytes());
         if written.prints {
@@ -51,7 +51,7 @@ impl History {
 
     /// Writes what must not be.
     pub fn fail(&self, failure: impl Display) {
-        let failure = format!("at {:.6} s: {failure}", simulated_machine::now().as_secs_f64());
+        let failure = format!("at {} s: {failure}", seconds());
         self.note(&failure);
         self.written().failures.push(failure);
     }
@@ -81,4 +81,10 @@ impl History {
         });
         (written.failures.clone(), digest)
     }
+}
+
+/// Returns the time since the start, in seconds.
+fn seconds() -> String {
+    let now = simulated_machine::now();
+    format!("{}.{:06}", now.as_secs(), now.subsec_micros())
 }

@@ -58,8 +58,7 @@ impl Account {
         if expected != found || found.len() != refunds.len() {
             history.fail(format_args!("{}: refunds {found:?} where {expected:?} was expected", self.path));
         }
-        let earned: i64 = charges.values().filter_map(|charge| charge["merchant_entitlement"].as_i64()).sum();
-        let expected = self.balance + earned - book.refunded.values().sum::<i64>();
+        let expected = self.balance + book.balance();
         let found = balance(client).await;
         if found != expected {
             history.fail(format_args!("{}: a balance of {found} where {expected} was expected", self.path));

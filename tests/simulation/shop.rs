@@ -141,10 +141,10 @@ async fn live(seed: u64, options: &Options, history: &History) {
     fate.end().await;
     prove(&installation.location(), history).await;
     println!(
-        "seed {seed}: {} requests of {clients} {} in {:.0} s, {} switches, acquirer {}, faults {:?}",
+        "seed {seed}: {} requests of {clients} {} in {} s, {} switches, acquirer {}, faults {:?}",
         history.requests(),
         if has_model { "models" } else { "payers" },
-        simulated_machine::now().as_secs_f64(),
+        simulated_machine::now().as_secs(),
         simulated_machine::switches(),
         if is_remote { "elsewhere" } else { "in the process" },
         fate.happened,
