@@ -166,7 +166,11 @@ impl Client {
 fn is_definite(answer: &Response<Vec<u8>>) -> bool {
     match answer.status().as_u16() {
         429 | 500 | 503 => false,
-        409 => !String::from_utf8_lossy(answer.body()).contains("idempotency_key_in_use"),
+        // The same request is still on its way, or moves the account's clock.
+        409 => {
+            let text = String::from_utf8_lossy(answer.body());
+            !["idempotency_key_in_use", "clock_moving"].iter().any(|code| text.contains(code))
+        }
         _ => true,
     }
 }
