@@ -114,9 +114,9 @@ fn the_image_from_the_sources_is_like_that_of_a_release() {
 #[test]
 fn the_image_from_the_sources_has_all_that_the_manifest_names() {
     let (manifest, file) = (text("Cargo.toml"), text("deploy/Containerfile.source"));
-    let copies = file.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let copied = file.lines().filter_map(|line| line.strip_prefix("COPY "));
     let copied: Vec<_> =
-        copies.filter(|line| !line.starts_with("--")).flat_map(|line| line.split(' ')).collect();
+        copied.filter(|line| !line.starts_with("--")).flat_map(|line| line.split(' ')).collect();
     let members = manifest.lines().find_map(|line| line.strip_prefix("members = ")).unwrap();
     let members = members.split('"').skip(1).step_by(2).filter(|member| *member != ".");
     let targets = manifest.lines().filter_map(|line| line.strip_prefix("path = \""));
