@@ -76,8 +76,8 @@ fn faults(_: Parameters, parameters: &Value) -> Vec<ParameterFault> {
 fn hold(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Err(faults) = Fixtures::parse(text, String::new(), &API) else { return };
-    // The parser begins a line at each of these.
-    let lines = text.split(['\n', '\r']).count();
+    // The parser begins a line at each of these; what a text lacks at its end is told of the line behind it.
+    let lines = text.split(['\n', '\r']).count() + 1;
     assert!(!faults.is_empty(), "what is refused is refused for a reason");
     for fault in &faults {
         assert!((1..=lines).contains(&fault.line) && !fault.fault.is_empty(), "{fault:?} of {lines} lines");
