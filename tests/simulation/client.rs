@@ -79,7 +79,7 @@ impl Client {
             }
         };
         let (status, text) = (answer.status().as_u16(), String::from_utf8_lossy(answer.body()));
-        self.history.answered(format_args!("<- {path} {key} {status} {text}"));
+        self.history.note_answer(format_args!("<- {path} {key} {status} {text}"));
         if status == 500 && !self.history.is_excused() {
             self.history.fail(format_args!("{method} {path}: {status} {text}"));
         }

@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 /// The history.
 #[derive(Clone)]
-pub struct History(Arc<Mutex<Written>>);
+pub struct History(Arc<Mutex<HistoryRecord>>);
 
-struct Written {
+struct HistoryRecord {
     hash: Sha256,
     prints: bool,
     requests: u64,
@@ -20,7 +20,7 @@ struct Written {
 
 impl History {
     pub fn new(prints: bool) -> Self {
-        Self(Arc::new(Mutex::new(Written {
+        Self(Arc::new(Mutex::new(HistoryRecord {
             hash: Sha256::new(),
             prints,
             requests: 0,
@@ -29,23 +29,23 @@ impl History {
         })))
     }
 
-    fn written(&self) -> std::sync::MutexGuard<'_, Written> {
+    fn record(&self) -> std::sync::MutexGuard<'_, HistoryRecord> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a line.
     pub fn note(&self, line: impl Display) {
         let line = format!("{} {line}\n", seconds());
-        let mut written = self.written();
-        written.hash.update(line.as_bytes());
-        if written.prints {
+        let mut record = self.record();
+        record.hash.update(line.as_bytes());
+        if record.prints {
             print!("{line}");
         }
     }
 
     /// Writes a line about a request that was answered.
-    pub fn answered(&self, line: impl Display) {
-        self.written().requests += 1;
+    pub fn note_answer(&self, line: impl Display) {
+        self.record().requests += 1;
         self.note(line);
     }
 
@@ -53,33 +53,33 @@ impl History {
     pub fn fail(&self, failure: impl Display) {
         let failure = format!("at {} s: {failure}", seconds());
         self.note(&failure);
-        self.written().failures.push(failure);
+        self.record().failures.push(failure);
     }
 
     /// Sets whether the server may answer 500, because its disk fails.
     pub fn excuse(&self, is_excused: bool) {
-        self.written().is_excused = is_excused;
+        self.record().is_excused = is_excused;
     }
 
     /// Returns whether the server may answer 500.
     pub fn is_excused(&self) -> bool {
-        self.written().is_excused
+        self.record().is_excused
     }
 
     /// Returns how many requests were answered.
     pub fn requests(&self) -> u64 {
-        self.written().requests
+        self.record().requests
     }
 
     /// Returns what must not be, and the digest.
     pub fn end(&self) -> (Vec<String>, String) {
-        let written = self.written();
-        let digest = written.hash.clone().finalize().iter().fold(String::new(), |mut text, byte| {
+        let record = self.record();
+        let digest = record.hash.clone().finalize().iter().fold(String::new(), |mut text, byte| {
             // Writing to a String cannot fail.
             let _ = write!(text, "{byte:02x}");
             text
         });
-        (written.failures.clone(), digest)
+        (record.failures.clone(), digest)
     }
 }
 

@@ -32,7 +32,7 @@ struct Shared {
 }
 
 /// A connection that was lost on the way.
-struct Lost;
+struct LostConnection;
 
 impl Network {
     pub fn new(seed: u64) -> Self {
@@ -90,10 +90,10 @@ impl Network {
         mut from: OwnedReadHalf,
         mut to: OwnedWriteHalf,
         mut most: Option<u64>,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), LostConnection> {
         let mut bytes = vec![0; 16 * 1024];
         loop {
-            let read = from.read(&mut bytes).await.map_err(|_| Lost)?;
+            let read = from.read(&mut bytes).await.map_err(|_| LostConnection)?;
             if read == 0 {
                 // The other side may be gone.
                 let _ = to.shutdown().await;
@@ -101,11 +101,11 @@ impl Network {
             }
             self.travel().await;
             let arrives = most.map_or(read, |most| read.min(usize::try_from(most).unwrap()));
-            to.write_all(&bytes[..arrives]).await.map_err(|_| Lost)?;
+            to.write_all(&bytes[..arrives]).await.map_err(|_| LostConnection)?;
             if let Some(most) = &mut most {
                 *most -= u64::try_from(arrives).unwrap();
                 if arrives < read {
-                    return Err(Lost);
+                    return Err(LostConnection);
                 }
             }
         }

@@ -12,7 +12,7 @@ use crate::harness::random::Random;
 
 /// A request whose outcome is known.
 #[derive(Debug, Clone)]
-pub struct Acknowledged {
+pub struct AcknowledgedRequest {
     pub key: String,
     pub method: Method,
     pub path: String,
@@ -23,7 +23,7 @@ pub struct Acknowledged {
 /// What an account should hold.
 #[derive(Debug, Default, Clone)]
 pub struct Book {
-    pub acknowledged: Vec<Acknowledged>,
+    pub acknowledged: Vec<AcknowledgedRequest>,
     /// Charges by their tokens, as the last answer about each showed it; and what was refunded of each.
     pub charges: BTreeMap<String, Value>,
     pub refunded: BTreeMap<String, i64>,
@@ -69,7 +69,7 @@ impl Payer {
     async fn change(&mut self, method: Method, path: &str, body: Value) -> Answer {
         let key = format!("{}-{}", self.name, self.book.acknowledged.len());
         let answer = self.client.insist(method.clone(), path, Some(&key), &body).await;
-        let known = Acknowledged { key, method, path: path.into(), body, answer: answer.clone() };
+        let known = AcknowledgedRequest { key, method, path: path.into(), body, answer: answer.clone() };
         self.book.acknowledged.push(known);
         answer
     }
@@ -165,7 +165,7 @@ impl Payer {
     }
 }
 
-impl Acknowledged {
+impl AcknowledgedRequest {
     /// Checks that the same request is answered alike.
     pub async fn is_repeated(&self, client: &Client) {
         let again = client.insist(self.method.clone(), &self.path, Some(&self.key), &self.body).await;

@@ -16,12 +16,12 @@ const FEW_CLIENTS: u64 = 3;
 const HALVINGS: u32 = 4;
 
 /// How a seed ended.
-struct Outcome {
+struct SeedRun {
     went_well: bool,
     output: String,
 }
 
-impl Outcome {
+impl SeedRun {
     /// Runs a seed. Its folder is its own, so that the names of its files are those of the seed.
     fn of(seed: u64, options: &Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -42,9 +42,9 @@ pub fn fresh(time: Duration, options: &Options) -> ExitCode {
     let mut failed = 0;
     while Instant::now() < end {
         let seed = u64::from(getrandom::u32().unwrap());
-        let outcome = Outcome::of(seed, options);
-        print!("{}", outcome.output);
-        if !outcome.went_well {
+        let run = SeedRun::of(seed, options);
+        print!("{}", run.output);
+        if !run.went_well {
             failed += 1;
             println!(
                 "shrunk: cargo test --test simulation -- {}",
@@ -57,7 +57,7 @@ pub fn fresh(time: Duration, options: &Options) -> ExitCode {
 
 /// Returns with how little a history still fails: kinds of faults, clients and time are left out as long as it does.
 fn shrunk(seed: u64, options: &Options) -> Options {
-    let fails = |options: &Options| !Outcome::of(seed, options).went_well;
+    let fails = |options: &Options| !SeedRun::of(seed, options).went_well;
     let mut least = options.clone();
     let mut try_with = |change: &dyn Fn(&mut Options)| {
         let mut less = least.clone();
@@ -80,7 +80,7 @@ fn shrunk(seed: u64, options: &Options) -> Options {
 pub fn twice(options: &Options) -> ExitCode {
     let mut went_well = true;
     for seed in KNOWN {
-        let (first, second) = (Outcome::of(seed, options), Outcome::of(seed, options));
+        let (first, second) = (SeedRun::of(seed, options), SeedRun::of(seed, options));
         print!("{}", first.output);
         let same = first.digest() == second.digest() || !simulated_machine::repeats();
         if first.digest().is_none() || !same {
@@ -106,7 +106,7 @@ pub fn find(within: u64, options: &Options) -> ExitCode {
     for mutant in options.mutants() {
         let options = Options { mutants: vec![mutant], ..options.clone() };
         let mutant = mutant.name();
-        if let Some(seed) = (1..=within).find(|seed| !Outcome::of(*seed, &options).went_well) {
+        if let Some(seed) = (1..=within).find(|seed| !SeedRun::of(*seed, &options).went_well) {
             println!("{mutant}: found by seed {seed}");
         } else {
             println!("{mutant}: not found by {within} seeds");

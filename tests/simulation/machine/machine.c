@@ -163,7 +163,7 @@ static int wait_for(uint64_t deadline, const void *address, int epoll, const str
 
 static void sleep_for(uint64_t nanos) { wait_for(now + nanos, NULL, -1, NULL); }
 
-/* Now and then another thread goes on first. */
+/* Now and then another thread runs first. */
 static void preempt(void) {
     if (self && below(8) == 0) yield_turn();
 }

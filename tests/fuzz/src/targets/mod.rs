@@ -24,7 +24,7 @@ pub struct Target {
     pub hold: fn(&[u8]),
     /// Inputs to begin with.
     pub samples: fn() -> Vec<Vec<u8>>,
-    /// Words that it looks for: whoever draws letters hardly ever finds one.
+    /// Words that it looks for: letters drawn at random hardly ever make one.
     pub words: &'static [&'static str],
 }
 
