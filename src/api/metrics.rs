@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use outbound::trace_export::LOST;
 
 use crate::error::Error;
-use crate::services::due_work::registry;
+use crate::services::due_work_registry;
 use crate::services::{Context, audit, card_testing, data_keys, erasures};
 
 #[derive(Clone)]
@@ -113,7 +113,7 @@ impl Metrics {
         metrics::gauge!(QUEUE).set(number(ctx.store.queue()));
         let jump = ctx.trusted.doubt().map_or(0, |doubt| doubt.jump().whole_seconds());
         metrics::gauge!(CLOCK_DOUBTED).set(as_float(jump.unsigned_abs()));
-        for kind in registry::KINDS {
+        for kind in due_work_registry::KINDS {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
         metrics::gauge!(SEALS).set(as_float(data_keys::seals::by_current_key(ctx).await?));

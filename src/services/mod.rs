@@ -10,7 +10,7 @@
 //! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
 //! engine that charges cards), three_d_secure, charges, authorisations, refunds, plans, subscriptions, recipients, transfers,
 //! settlement, files, disputes, merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a
-//! customer's personal data), due_work::registry (of all due work), sandbox (the testers' controls for all of these).
+//! customer's personal data), due_work_registry (of all due work), sandbox (the testers' controls for all of these).
 
 mod account_version;
 pub mod accounts;
@@ -31,6 +31,7 @@ pub mod data_keys;
 pub mod deposits;
 pub mod disputes;
 pub mod due_work;
+pub mod due_work_registry;
 pub mod erasures;
 pub mod event_sequence;
 pub mod events;

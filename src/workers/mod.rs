@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::limits::{CLOCK_NOTED, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
-use crate::services::due_work::registry;
+use crate::services::due_work_registry;
 use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -19,9 +19,9 @@ const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 /// write the request log, number events, seal the audit trail, share attacks by card testers, repeat erasures and check that
 /// SQLite's file is still there. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
-    for kind in registry::KINDS {
+    for kind in due_work_registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.
-        if kind.name == registry::WEBHOOKS.name {
+        if kind.name == due_work_registry::WEBHOOKS.name {
             continue;
         }
         // With a seed nothing happens by itself: moving an account's clock does the due work, in its order.

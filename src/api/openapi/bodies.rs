@@ -10,7 +10,7 @@ use wallet::{WalletAToken, WalletGToken};
 
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::cards::params::NewCard;
-use crate::services::payment_sources::params::NewNetworkToken;
+use crate::services::cards::params::NewNetworkToken;
 
 macro_rules! bodies {
     ($(#[doc = $doc:literal] $name:ident = $schema:expr;)*) => {$(

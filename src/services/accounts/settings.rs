@@ -7,27 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 use store::Tx;
 
 use crate::error::{Error, ErrorCode};
-use crate::params::Params;
 use crate::services::accounts::params::ChangedSettings;
-use crate::services::context::{Caller, Context};
-use crate::services::idempotency;
-use crate::services::sandbox::params::ChangedAccount;
-use crate::services::sandbox::view::SandboxAccount;
-
-/// Changes the settings that were sent; the rest stays.
-///
-/// Refusals: `invalid_resource`.
-pub async fn change(
-    ctx: &Context,
-    caller: &Caller,
-    params: Params<ChangedAccount>,
-) -> Result<SandboxAccount, Error> {
-    let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, caller, change, async |tx, (id, now, changes)| {
-        Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?))
-    });
-    unit.await
-}
 
 /// Records the changed settings and returns the account; `now` is by the account's clock.
 ///

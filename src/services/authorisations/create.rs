@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::services::authorisations::params::NewAuthorisation;
 use crate::services::authorisations::view::Authorisation;
+use crate::services::charges::order::build_order;
 use crate::services::charges::params::NewCharge;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::creation::pay;
-use crate::services::payments::parameters::build_order;
 
 /// Reserves money on a card. May take as long as the acquirer.
 ///

@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::params::FieldErrors;
 use crate::services::acquirer_lookup;
 use crate::services::cards::params::NewCard;
+use crate::services::cards::params::NewNetworkToken;
 use crate::services::context::{Account, Context};
-use crate::services::payment_sources::params::NewNetworkToken;
 
 /// A card with valid parameters, and the credentials that its row stores only as ciphertext.
 pub struct ValidatedCard {

@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::params::values::UNLISTED;
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::charges::create_view::ChargeMade;
+use crate::services::charges::order::build_order;
 use crate::services::charges::params::NewCharge;
 use crate::services::charges::view::Charge;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::creation::pay;
 use crate::services::payments::order::ChargeOrder;
-use crate::services::payments::parameters::build_order;
 use crate::services::three_d_secure::{self, Opening};
 
 /// The parts of a POST /charges request that are not its parameters.

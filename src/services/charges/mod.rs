@@ -7,6 +7,7 @@ mod capture;
 mod create;
 pub mod create_view;
 pub mod find;
+pub(super) mod order;
 pub mod params;
 pub mod search;
 pub mod view;

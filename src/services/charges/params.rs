@@ -10,6 +10,7 @@ use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::values::BLANK;
 use crate::params::{HttpUrl, is_sent, non_blank, rules};
 use crate::services::cards::params::NewCard;
+use crate::services::payer;
 
 /// A charge to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
@@ -64,18 +65,8 @@ pub struct NewCharge {
     pub platform_adjustment: Option<NewPlatformAdjustment>,
 }
 
-/// The fault of `card` if not exactly one way to pay is named.
-pub const EXACTLY_ONE_PAYER: &str =
-    "Exactly one of card, card_token, payment_source_token or customer_token is required";
-
 fn one_payer_of_charge(new: &NewCharge) -> Result<(), ValidationError> {
-    one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
-}
-
-/// Checks that exactly one way to pay is named. An invalid one counts as named.
-pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result<(), ValidationError> {
-    let named = tokens.iter().filter(|token| is_sent(token.as_deref())).count() + usize::from(card.is_some());
-    rules::check_all(named == 1, "card", EXACTLY_ONE_PAYER, &[])
+    payer::one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
 }
 
 /// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.

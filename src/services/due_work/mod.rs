@@ -2,7 +2,6 @@
 //! the work, for workers and for moved clocks.
 
 pub(super) mod clocks;
-pub mod registry;
 pub mod work_time;
 
 use entity::event::EventType;

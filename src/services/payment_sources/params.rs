@@ -1,17 +1,15 @@
 //! Parameters of payment sources (specification, Payment sources). Their shape depends on their type.
 
-use base::secret::{Secret, Withheld};
+use base::secret::Withheld;
 use entity::card::SourceType;
-use macros::params;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use validator::Validate;
 use wallet::{WalletAToken, WalletGToken};
 
-use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::params::{FieldErrors, ParameterTree, Params, rules};
-use crate::services::cards::params::NewCard;
+use crate::params::{FieldErrors, ParameterTree, Params};
+use crate::services::cards::params::{NewCard, NewNetworkToken};
 
 /// What a payment source is made of.
 pub enum NewPaymentSource {
@@ -23,39 +21,6 @@ pub enum NewPaymentSource {
     WalletG(WalletGToken),
     /// A number of a card network's own, with its proof.
     NetworkToken(Params<NewNetworkToken>),
-}
-
-/// A network token, as the card network has issued it.
-#[params]
-pub struct NewNetworkToken {
-    /// The number of the network token, with or without spaces and hyphens.
-    #[schema(pattern = "^[0-9\\s-]*$", example = "4200000000000000")]
-    pub number: Secret,
-    /// The name of the network, which is shown as it was sent.
-    #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(example = "visa")]
-    pub network_type: String,
-    /// The month in which the network token expires.
-    #[validate(range(min = 1, max = 12))]
-    #[schema(example = 5)]
-    pub expiry_month: i64,
-    /// The year in which the network token expires; two digits mean 20xx.
-    #[validate(range(min = 0, max = 9999))]
-    #[schema(example = 2030)]
-    pub expiry_year: i64,
-    /// The electronic commerce indicator; none if absent.
-    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "printable"))]
-    #[schema(example = "05")]
-    pub eci: Option<String>,
-    /// The proof of the network, which is good for one payment.
-    #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
-    pub cryptogram: Secret,
-}
-
-/// An indicator is digits; a line end would end it where it is kept.
-fn printable(text: &str) -> Result<(), validator::ValidationError> {
-    rules::check(!text.chars().any(char::is_control), "is not valid")
 }
 
 #[derive(Deserialize, Validate)]

@@ -13,7 +13,6 @@ pub(super) mod follow_up;
 mod one_commit;
 pub(super) mod order;
 pub(super) mod outcome;
-pub(super) mod parameters;
 pub(super) mod purpose;
 pub mod recovery;
 pub(super) mod row;

@@ -20,9 +20,9 @@ use crate::limits::{
 use crate::params::Params;
 use crate::services::accounts::settings;
 use crate::services::context::{Account, Caller, Context, Ctx};
-use crate::services::due_work::registry::{self, Item};
 use crate::services::due_work::work_time::{ClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, WorkResult};
+use crate::services::due_work_registry::{self, Item};
 use crate::services::idempotency;
 use crate::services::sandbox::clock_params::{MoveClock, RequestedMove};
 use crate::services::sandbox::clock_view::{Clock, MovedClock, RanItem};
@@ -146,7 +146,7 @@ impl<'a> ClockMoveRun<'a> {
         // However little time there is, a move makes progress.
         let mut moved = false;
         loop {
-            let Some(item) = registry::first(self.ctx, self.reach).await? else { return Ok(true) };
+            let Some(item) = due_work_registry::first(self.ctx, self.reach).await? else { return Ok(true) };
             if (moved && Instant::now() >= self.ends) || self.ctx.tasks.is_closed() {
                 return Ok(false);
             }

@@ -2,7 +2,6 @@
 
 use base::secret::Secret;
 use entity::account::TransfersSchedule;
-use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
 use entity::provider_state::{ProviderState, StateAction};
 use entity::refund::RefundOutcome;
@@ -14,11 +13,10 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
-use crate::limits::{
-    ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX,
-};
+use crate::limits::{ACQUIRER_LATENCY_MS_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::read_grace;
 use crate::params::{FieldErrors, Params, Patch, non_blank, rules};
+use crate::services::accounts::params::{ChangedCardTesting, ChangedSettings};
 
 /// The outcome that a pending refund gets.
 #[params]
@@ -101,42 +99,28 @@ pub struct ChangedAccount {
     pub strict_parameters: Option<bool>,
 }
 
-/// What an account does about card testing, and the thresholds of its rules: 0 means off. Absent fields stay.
-#[params]
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChangedCardTesting {
-    /// What is done; it stays if it is absent.
-    action: Option<CardTestingAction>,
-    /// The declines in a row of one network at which an attack begins; they stay if they are absent.
-    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    network_declines: Option<i64>,
-    /// The declined cards of one network at which an attack begins; they stay if they are absent.
-    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    network_cards: Option<i64>,
-    /// The declines in a row of one card at which an attack begins; they stay if they are absent.
-    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    card_declines: Option<i64>,
-    /// The declined cards of one customer at which an attack begins; they stay if they are absent.
-    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    customer_cards: Option<i64>,
-    /// The cards declined for small amounts, of the whole account, at which an attack begins; they stay if they are absent.
-    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    account_cards: Option<i64>,
-}
-
-impl ChangedCardTesting {
-    /// Changes an account's settings as they are sent.
-    pub fn apply(&self, settings: &mut CardTestingSettings) {
-        settings.action = self.action.or(settings.action);
-        for rule in CardTestingRule::ALL {
-            let threshold = match rule {
-                CardTestingRule::NetworkDeclines => self.network_declines,
-                CardTestingRule::NetworkCards => self.network_cards,
-                CardTestingRule::CardDeclines => self.card_declines,
-                CardTestingRule::CustomerCards => self.customer_cards,
-                CardTestingRule::AccountCards => self.account_cards,
-            };
-            settings.thresholds.extend(threshold.map(|threshold| (*rule, threshold)));
+impl From<ChangedAccount> for ChangedSettings {
+    fn from(changed: ChangedAccount) -> Self {
+        let ChangedAccount {
+            disputes,
+            wallet,
+            partner,
+            strict_parameters,
+            transfers_enabled,
+            transfers_schedule,
+            settlement_delay_days,
+            card_testing,
+        } = changed;
+        Self {
+            disputes,
+            wallet,
+            partner,
+            strict_parameters,
+            settlement_delay_days,
+            transfers_enabled,
+            transfers_schedule,
+            card_testing,
+            ..Self::default()
         }
     }
 }

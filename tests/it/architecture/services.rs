@@ -3,7 +3,7 @@
 use super::Found;
 use super::finding::{matching, outer_names, root, sources, words};
 
-/// Returns the order of services, as their own module gives it. A part such as `due_work::registry` may stand apart from its noun.
+/// Returns the order of services, as their own module gives it. A part such as `due_work::clocks` may stand apart from its noun.
 fn order_of_services() -> Vec<String> {
     let module = std::fs::read_to_string(root().join("src/services/mod.rs")).expect("the services");
     let prose = module.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n");

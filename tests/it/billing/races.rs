@@ -123,7 +123,7 @@ async fn two_copies_bill_an_interval_once() {
     let copy = app.copy().await;
     app.clock.advance(TimeSpan::days(31));
     let by_copy = async {
-        for kind in card_payments::services::due_work::registry::KINDS {
+        for kind in card_payments::services::due_work_registry::KINDS {
             while kind.run(&copy.ctx).await.unwrap() > 0 {}
         }
     };

@@ -1,6 +1,6 @@
 //! Calls with an unknown outcome (`docs/decisions.md`, 134 to 136).
 
-use card_payments::services::due_work::registry;
+use card_payments::services::due_work_registry;
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
@@ -143,7 +143,7 @@ rules! {
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         acquirer.settle(true);
         app.clock.advance(SETTLE_AFTER);
-        let workers = (0..4).map(|_| registry::UNSETTLED_CHARGES.run(app.ctx()));
+        let workers = (0..4).map(|_| due_work_registry::UNSETTLED_CHARGES.run(app.ctx()));
         for settled in futures::future::join_all(workers).await {
             settled.unwrap();
         }

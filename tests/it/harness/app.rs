@@ -15,8 +15,8 @@ use card_payments::app::Parts;
 use card_payments::config::{Environment, LoadOptions, Secrets};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
-use card_payments::services::due_work::registry;
 use card_payments::services::due_work::work_time::WorkTime;
+use card_payments::services::due_work_registry;
 use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, clock_record};
 use chrono::DateTime;
@@ -414,7 +414,7 @@ impl App {
     /// Does all due work, as the workers would by now.
     pub async fn do_due_work(&self) {
         self.note_time().await;
-        for kind in registry::KINDS {
+        for kind in due_work_registry::KINDS {
             while kind.run(self.ctx()).await.unwrap() > 0 {}
         }
     }

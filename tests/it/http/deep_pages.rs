@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use card_payments::services::due_work::registry::KINDS;
+use card_payments::services::due_work_registry::KINDS;
 use card_payments::services::search_text::contains;
 use entity::event::EventType;
 use entity::{AccountToken, ChargeToken, EventToken, Listed, Owned, PlanToken, charge, event, plan};

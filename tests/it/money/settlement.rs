@@ -276,7 +276,7 @@ rules! {
             let copies = if app.database == Database::Postgres { vec![app.copy().await] } else { Vec::new() };
             let contexts: Vec<_> = copies.iter().map(|copy| &copy.ctx).chain([app.ctx(), app.ctx()]).collect();
             let looks = contexts.into_iter().map(async |ctx| {
-                for kind in card_payments::services::due_work::registry::KINDS {
+                for kind in card_payments::services::due_work_registry::KINDS {
                     kind.run(ctx).await.unwrap();
                 }
             });

@@ -1,7 +1,7 @@
 //! What a payment costs the database: its reads, its statements in units of work, and its commits.
 
 use axum::body::Body;
-use card_payments::services::due_work::registry::KINDS;
+use card_payments::services::due_work_registry::KINDS;
 use http::{Method, header};
 use serde_json::json;
 use store::Counts;

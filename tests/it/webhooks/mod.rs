@@ -8,7 +8,7 @@ mod keys;
 mod pings;
 pub mod verifiers;
 
-use card_payments::services::due_work::registry::KINDS;
+use card_payments::services::due_work_registry::KINDS;
 use card_payments::services::events;
 use entity::event::EventType;
 use entity::{TimeSpan, account};

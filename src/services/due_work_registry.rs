@@ -15,14 +15,13 @@ use sea_orm::{
 };
 use tokio::time::sleep;
 
-use super::clocks;
-use super::work_time::WorkTime;
-use super::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE};
 use crate::services::accounts::{keys, wipe};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, clocks};
 use crate::services::wallets::payloads;
 use crate::services::{
     audit, bank_accounts, card_testing, cards, disputes, erasures, files, idempotency, key_sessions,

@@ -4,7 +4,6 @@ use entity::charge::Origin;
 use entity::{Currency, JsonText};
 use serde_json::Map;
 
-use super::order::{ChargeOrder, SettlementAmounts, Terms};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Params, non_blank, rules};
 use crate::services::accounts::faults::parse_sandbox_outcome;
@@ -12,6 +11,7 @@ use crate::services::acquirer_lookup;
 use crate::services::charges::params::{NewCharge, NewThreeDSecure};
 use crate::services::context::{Account, Context};
 use crate::services::payer::{self, PaymentMethodParams};
+use crate::services::payments::order::{ChargeOrder, SettlementAmounts, Terms};
 
 /// Checks the parameters and makes an order of them.
 ///
