@@ -49,9 +49,10 @@ pub async fn authenticate_secret_key(
 pub async fn authenticate_payment_key(
     app: &AppState,
     headers: &HeaderMap,
+    idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = basic_user(headers).ok_or_else(|| no_key(headers))?;
-    accounts::authenticate_payment(app, &key).await
+    accounts::authenticate_payment(app, &key, idempotency_key).await
 }
 
 /// Refuses a publishable key, an account over its rate limit, and a restricted key that lacks a right for the operation: the one

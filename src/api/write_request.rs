@@ -55,12 +55,13 @@ impl WriteRequest {
 }
 
 /// A payment's write. Its account may be one that the process has kept: then the first commit requires that the account is
-/// still current, and so does every refusal before that.
+/// still current, and so does every refusal before that. Nobody has looked for its Idempotency-Key then, which may be claimed.
 pub struct PaymentRequest(WriteRequest);
 
 impl PaymentRequest {
     /// Runs the service and wraps its record, as [`WriteRequest::answer`] does. If the service refuses, nothing is committed and
-    /// the account has changed meanwhile, the service runs again by the account as it is.
+    /// the account has changed meanwhile, the service runs again by the account as it is; and so it does if the Idempotency-Key was
+    /// claimed longer ago than keys are kept.
     pub async fn answer<A, F>(
         mut self,
         app: &AppState,
@@ -78,8 +79,18 @@ impl PaymentRequest {
             _ => return answer,
         }
         let changed = Box::pin(current_account(app, &caller.account)).await?;
-        let Some(account) = changed else { return answer };
-        self.0.caller.account = account;
+        let is_free_again = match &answer {
+            Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => {
+                Box::pin(is_key_free(app, caller)).await
+            }
+            _ => false,
+        };
+        if changed.is_none() && !is_free_again {
+            return answer;
+        }
+        if let Some(account) = changed {
+            self.0.caller.account = account;
+        }
         let WriteRequest { caller, input, .. } = &self.0;
         self.0.answer(service(caller.clone(), input.clone())).await
     }
@@ -89,12 +100,8 @@ impl FromRequest<AppState> for PaymentRequest {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
-        if idempotency_key(&request).is_some() {
-            // The statement that looks for the key reads the account, too.
-            return Box::pin(WriteRequest::from_request(request, app)).await.map(Self);
-        }
         let head = RequestHead::for_request(&request, app);
-        let authenticated = authenticate_payment_key(app, request.headers()).await?;
+        let authenticated = authenticate_payment_key(app, request.headers(), head.key().ok()).await?;
         let account = authenticated.account.clone();
         let received = async {
             admitted(app, &authenticated).await?;
@@ -109,6 +116,12 @@ impl FromRequest<AppState> for PaymentRequest {
             }
         }
     }
+}
+
+/// Returns whether the caller's Idempotency-Key is free. One that is not gets its answer from [`replay_after_conflict`].
+async fn is_key_free(app: &AppState, caller: &Caller) -> bool {
+    let Some(claim) = &caller.claim else { return true };
+    matches!(idempotency::find_response(app, caller.account.id(), claim).await, Ok(None))
 }
 
 /// Returns the account of a payment as it is now, if it has changed since the request has read it.
@@ -269,7 +282,7 @@ impl RequestHead {
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree(), restriction };
         let claim = IdempotencyClaim::new(&app.vault, &request);
         let earlier = match claimed {
-            // A fresh key is known to be free.
+            // The commit finds out whether it is still free.
             None => None,
             Some(claimed) if claimed.is_answered() => idempotency::response_of(app, &claim, claimed).await?,
             // It may have been answered or released while the body came.
@@ -305,8 +318,8 @@ pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
 #[derive(Clone, Default)]
 struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 
-/// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to
-/// another request with the same key; it then gets that one's response.
+/// Middleware around the handlers. A request that fails without owning its Idempotency-Key may have lost to another request with
+/// the same key; it then gets that one's response.
 pub async fn replay_after_conflict(
     State(app): State<AppState>,
     mut request: Request,
@@ -318,16 +331,20 @@ pub async fn replay_after_conflict(
     let slot = ClaimSlot::default();
     request.extensions_mut().insert(slot.clone());
     let response = next.run(request).await;
-    match slot.0.get() {
-        Some((account, claim)) if response.status().is_client_error() && !claim.is_held() => {
-            match idempotency::find_response(&app, *account, claim).await {
-                Ok(None) => response,
-                Ok(Some(answer)) => replayed(answer.into_response()),
-                Err(error) => error.into_response(),
-            }
+    let Some((account, claim)) = slot.0.get() else { return response };
+    let has_failed = response.status().is_client_error() || response.status().is_server_error();
+    let answer = if has_failed && !claim.is_held() {
+        match idempotency::find_response(&app, *account, claim).await {
+            // Its key is free.
+            Ok(None) => return response,
+            Ok(Some(answer)) => replayed(answer.into_response()),
+            Err(error) => error.into_response(),
         }
-        _ => response,
-    }
+    } else {
+        response
+    };
+    app.memory.claimed_keys.insert(claim.hash());
+    answer
 }
 
 fn replayed(mut response: Response) -> Response {

@@ -27,7 +27,7 @@ pub struct AuthenticatedAccount {
     pub account: Account,
     /// The kind of the key, which decides what it may do.
     pub kind: KeyKind,
-    /// The claim of the request's Idempotency-Key by an earlier request.
+    /// The claim of the request's Idempotency-Key by an earlier request; `None` also if nobody has looked for it.
     pub claimed: Option<StoredClaim>,
 }
 

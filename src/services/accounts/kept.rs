@@ -17,22 +17,34 @@ use super::authenticate::{
 use crate::error::{Error, ErrorCode};
 use crate::services::account_version::{AccountVersion, AssumedVersion};
 use crate::services::context::{Account, Context};
+use crate::services::idempotency::claim;
 use crate::services::memory::known_keys::{KeptAccount, KeyEntry};
 
 /// Authenticates the key of a payment, by the account that the process keeps if there is one. The payment requires the version
-/// of the account in its first commit, and is not refused before [`find_changed`] has found no other version.
+/// of the account in its first commit, and is not refused before [`find_changed`] has found no other version. An Idempotency-Key
+/// counts as free unless the process has seen it claimed: the first commit finds out.
 ///
 /// Refusals: unauthorized.
-pub async fn authenticate_payment(ctx: &Context, key: &Secret) -> Result<AuthenticatedAccount, Error> {
+pub async fn authenticate_payment(
+    ctx: &Context,
+    key: &Secret,
+    idempotency_key: Option<&str>,
+) -> Result<AuthenticatedAccount, Error> {
     // With a seed no payment may run twice: it would draw its ids twice.
     if !ctx.store.has_row_versions() || ctx.random.is_seeded() {
-        return authenticate(ctx, key, None).await;
+        return authenticate(ctx, key, idempotency_key).await;
     }
     let hash = key_hash(&ctx.vault, key);
     let kept = match ctx.memory.accounts.get(&hash).await {
         Some(kept) => kept,
         None => Box::pin(read(ctx, hash)).await?,
     };
+    let is_claimed = idempotency_key.is_some_and(|named| {
+        ctx.memory.claimed_keys.contains(&claim::hash(&ctx.vault, kept.key.kind, named))
+    });
+    if is_claimed {
+        return authenticate(ctx, key, idempotency_key).await;
+    }
     let assumed = AssumedVersion::new(kept.version);
     let mut opened = authenticated(ctx, kept)?;
     opened.account.assumed = Some(Arc::new(assumed));

@@ -64,7 +64,7 @@ impl IdempotencyClaim {
     }
 
     /// Returns the stored hash of the key.
-    pub fn hash(&self) -> &[u8] {
+    pub fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
 

@@ -4,6 +4,7 @@
 pub mod arrivals;
 pub mod card_testing;
 pub mod charge_search;
+pub mod claimed_keys;
 pub mod event_sequences;
 pub mod key_uses;
 pub mod known_keys;
@@ -19,6 +20,7 @@ use tokio::sync::Notify;
 use self::arrivals::Arrivals;
 use self::card_testing::CardTesting;
 use self::charge_search::SearchMemory;
+use self::claimed_keys::ClaimedKeys;
 use self::event_sequences::EventSequences;
 use self::key_uses::KeyUses;
 use self::known_keys::{KeptAccount, KeyEntry};
@@ -35,6 +37,8 @@ pub struct Memory {
     pub keys: Cache<[u8; 32], KeyEntry>,
     /// A cache of the accounts of payments, by their keys' hashes.
     pub accounts: Cache<[u8; 32], KeptAccount>,
+    /// Remembers which Idempotency-Keys are claimed.
+    pub claimed_keys: ClaimedKeys,
     /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
     /// Counts failed payments, to notice card testing.
@@ -68,6 +72,7 @@ impl Memory {
                 .max_capacity(KEY_CACHE_ENTRIES)
                 .time_to_idle(ACCOUNT_CACHE_IDLE)
                 .build(),
+            claimed_keys: ClaimedKeys::default(),
             key_uses: KeyUses::default(),
             card_testing: CardTesting::default(),
             positions: Positions::default(),

@@ -1,0 +1,54 @@
+//! The Idempotency-Keys that a process has seen claimed (`services/idempotency`).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The Idempotency-Keys that a process has seen claimed, by parts of their hashes. Each takes the slot of an earlier one, so it may
+/// be forgotten, and once in a long while another key is taken for it: whoever asks then reads once less or once more, and learns
+/// the truth.
+pub struct ClaimedKeys(Box<[AtomicU64]>);
+
+/// Those of the last half minute at two thousand a second, in 512 KiB.
+const SLOTS: usize = 1 << 16;
+
+impl Default for ClaimedKeys {
+    fn default() -> Self {
+        Self((0..SLOTS).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl ClaimedKeys {
+    /// Remembers a key by its stored hash.
+    pub fn insert(&self, hash: &[u8; 32]) {
+        let (slot, part) = self.slot(hash);
+        slot.store(part, Ordering::Relaxed);
+    }
+
+    /// Returns whether the key with this hash is remembered.
+    pub fn contains(&self, hash: &[u8; 32]) -> bool {
+        let (slot, part) = self.slot(hash);
+        slot.load(Ordering::Relaxed) == part
+    }
+
+    /// Returns the slot of a hash, and the part of the hash that stands there.
+    fn slot(&self, hash: &[u8; 32]) -> (&AtomicU64, u64) {
+        let [one, other, _, _, _, _, _, _, part @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = *hash;
+        (&self.0[usize::from(u16::from_be_bytes([one, other]))], u64::from_be_bytes(part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_remembered_until_another_takes_its_slot() {
+        let keys = ClaimedKeys::default();
+        let [mut one, mut same_slot, mut elsewhere] = [[1; 32]; 3];
+        (one[2], same_slot[2], elsewhere[0]) = (2, 3, 4);
+        keys.insert(&one);
+        keys.insert(&elsewhere);
+        assert!(keys.contains(&one) && keys.contains(&elsewhere) && !keys.contains(&same_slot));
+        keys.insert(&same_slot);
+        assert!(!keys.contains(&one) && keys.contains(&elsewhere) && keys.contains(&same_slot));
+    }
+}
