@@ -95,7 +95,7 @@ pub async fn find_response(
 ) -> Result<Option<ApiResponse>, Error> {
     // One statement: between two reads a key may be released, then claimed and answered by another request.
     let found = idempotency_key::Entity::owned_by(account)
-        .filter(idempotency_key::Column::Hash.eq(claim.hash()))
+        .filter(idempotency_key::Column::Hash.eq(claim.hash().as_slice()))
         .find_also_related(idempotency_answer::Entity)
         .one(ctx.store.read())
         .await?;
