@@ -323,6 +323,38 @@ fn is_of_a_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
+/// The numbers of decisions that a source cites: 66, 54 to 58, or 20 and 21.
+fn cited(source: &str) -> Vec<usize> {
+    let lines = source.lines().map(|line| line.trim_start().trim_start_matches(['/', '!', '#', ' ']));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let mut cited = Vec::new();
+    for rest in text.split("docs/decisions.md`, ").skip(1) {
+        for word in rest.split(' ') {
+            match word.trim_end_matches(|letter: char| !letter.is_ascii_digit()).parse() {
+                Ok(number) => cited.push(number),
+                Err(_) if ["to", "and"].contains(&word) => {}
+                Err(_) => break,
+            }
+            if word.ends_with([')', '.', ':', ';']) {
+                break;
+            }
+        }
+    }
+    cited
+}
+
+#[test]
+fn every_decision_that_a_source_cites_is_there() {
+    let (entries, mut seen) = (decisions().1, 0);
+    for path in sources().1.iter().filter(|path| path.ends_with(".rs")) {
+        for number in cited(&read(path)) {
+            assert!(entries.contains_key(&number), "{path} cites {number}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 300, "{seen}");
+}
+
 /// A name between backticks, of a file, a type or a function, is one of the sources. Phrases of code and names with a
 /// placeholder (`<verb>`) are no names.
 #[test]
