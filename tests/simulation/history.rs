@@ -1,10 +1,11 @@
 //! The history of a run: all that was asked, answered and delivered, and what the database holds at the end. Its digest is the same
 //! whenever the seed is.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
+use wallet::hexadecimal_of;
 
 /// The history.
 #[derive(Clone)]
@@ -74,11 +75,7 @@ impl History {
     /// Returns what must not be, and the digest.
     pub fn end(&self) -> (Vec<String>, String) {
         let record = self.record();
-        let digest = record.hash.clone().finalize().iter().fold(String::new(), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let digest = hexadecimal_of(&record.hash.clone().finalize());
         (record.failures.clone(), digest)
     }
 }

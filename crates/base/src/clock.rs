@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_go_on_from_where_they_were_when_the_clock_is_set_back() {
+    fn ids_continue_when_the_clock_is_set_back() {
         let ids = IdGenerator::default();
         let now = SystemClock.now().millis().unsigned_abs() / 1000;
         // Ids made when the clock was an hour and a day ahead.

@@ -1,4 +1,4 @@
-//! The headers that force the outcome of one attempt, and how its verification goes (`docs/decisions.md`, 270, 484).
+//! The headers that force the outcome of one attempt, and how its verification goes (`docs/decisions.md`, 270, 470).
 
 use std::convert::Infallible;
 

@@ -96,7 +96,7 @@ impl Subscription {
             (false, false) => (plan.amount, 0),
         };
         this.pays(now, interval, setup).then_some(())?;
-        this.goes_on();
+        this.schedule_next();
         Some(this)
     }
 
@@ -117,7 +117,7 @@ impl Subscription {
         self.plan.intervals > 0 && self.billed >= self.plan.intervals
     }
 
-    fn goes_on(&mut self) {
+    fn schedule_next(&mut self) {
         self.failures.clear();
         (self.next_bill, self.ends) =
             if self.used_up() { (None, Some(self.interval.1)) } else { (Some(self.interval.1), None) };
@@ -141,7 +141,7 @@ impl Subscription {
             self.interval = (begins, later(self.anchor, self.plan.every, self.billed - self.first + 1));
             self.setup_due = false;
             self.state = State::Active;
-            self.goes_on();
+            self.schedule_next();
             return;
         }
         self.failures.push(now);
@@ -195,7 +195,7 @@ impl Subscription {
         }
         self.state = if self.billed == 0 { State::Trial } else { State::Active };
         self.cancelled_at = None;
-        self.goes_on();
+        self.schedule_next();
         200
     }
 }

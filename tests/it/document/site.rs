@@ -236,11 +236,20 @@ fn with_contents(index: &str) -> String {
     format!("{head}{tables}\n## By topic\n{topics}")
 }
 
+/// The places that keep to a decision: they stand between brackets behind its reason. `None` if the entry lacks an answer, a
+/// reason or a place.
+fn places(entry: &str) -> Option<Vec<&str>> {
+    let (question, reason) = entry.trim_end().rsplit_once("\n**Why.** ")?;
+    let (_, answer) = question.split_once("\n\n")?;
+    let (reason, places) = reason.strip_suffix("`)")?.rsplit_once("(`")?;
+    let has_both = !answer.trim().is_empty() && !reason.trim().is_empty();
+    has_both.then(|| places.split('`').step_by(2).collect())
+}
+
 #[test]
 fn every_decision_has_an_answer_a_reason_and_a_place() {
     for (_, entry) in decisions().1.values() {
-        let parts = ["**Answer.** ", "**Why.** ", "**Where.** "].map(|part| entry.find(part));
-        assert!(parts.iter().all(Option::is_some) && parts.is_sorted(), "{entry}");
+        assert!(places(entry).is_some(), "{entry}");
     }
 }
 
@@ -260,29 +269,15 @@ fn the_index_by_topic_names_every_decision_and_nothing_else() {
     assert_eq!(named, decisions().1.into_keys().collect());
 }
 
-/// ``(`file`, `item`)`` and `file::item`: an item that a change renames is renamed here, too.
+/// ``(`file::item`)``: an item that a change renames is renamed here, too.
 #[test]
 fn every_item_that_a_decision_names_is_in_its_file() {
-    let decisions: Vec<_> = decisions().1.into_values().map(|(_, entry)| entry).collect();
-    for line in
-        decisions.iter().flat_map(|entry| entry.lines()).filter(|line| line.starts_with("**Where.** "))
-    {
-        let mut file = String::new();
-        for named in line.split('`').skip(1).step_by(2) {
-            let (path, item) = named.split_once("::").unwrap_or((named, ""));
-            let item = if path.contains(['/', '.']) {
-                path.clone_into(&mut file);
-                item
-            } else {
-                path
-            };
-            if root().join(&file).is_file() && !item.is_empty() {
-                let is_word = |part: &str| part == item;
-                let text = read(&file);
-                let found =
-                    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_word);
-                assert!(found, "{line}: no {item} in {file}");
-            }
+    for (_, entry) in decisions().1.values() {
+        for place in places(entry).unwrap() {
+            let Some((file, item)) = place.split_once("::") else { continue };
+            let text = read(file);
+            let found = text.split(|letter| !is_of_a_word(letter)).any(|word| word == item);
+            assert!(found, "{entry}: no {item} in {file}");
         }
     }
 }
@@ -326,6 +321,38 @@ fn sources() -> (BTreeSet<String>, Vec<String>) {
 
 fn is_of_a_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
+}
+
+/// The numbers of decisions that a source cites: 66, 54 to 58, or 20 and 21.
+fn cited(source: &str) -> Vec<usize> {
+    let lines = source.lines().map(|line| line.trim_start().trim_start_matches(['/', '!', '#', ' ']));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let mut cited = Vec::new();
+    for rest in text.split("docs/decisions.md`, ").skip(1) {
+        for word in rest.split(' ') {
+            match word.trim_end_matches(|letter: char| !letter.is_ascii_digit()).parse() {
+                Ok(number) => cited.push(number),
+                Err(_) if ["to", "and"].contains(&word) => {}
+                Err(_) => break,
+            }
+            if word.ends_with([')', '.', ':', ';']) {
+                break;
+            }
+        }
+    }
+    cited
+}
+
+#[test]
+fn every_decision_that_a_source_cites_is_there() {
+    let (entries, mut seen) = (decisions().1, 0);
+    for path in sources().1.iter().filter(|path| path.ends_with(".rs")) {
+        for number in cited(&read(path)) {
+            assert!(entries.contains_key(&number), "{path} cites {number}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 300, "{seen}");
 }
 
 /// A name between backticks, of a file, a type or a function, is one of the sources. Phrases of code and names with a

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use wallet::hexadecimal_of;
+
 use super::receiver::Receiver;
 
 /// A collector on a socket of this machine.
@@ -64,7 +66,7 @@ impl Collector {
 
 fn parse_span(span: &[u8]) -> ExportedSpan {
     let text = |field| parts(span, field).first().map(|text| String::from_utf8(text.clone()).unwrap());
-    let id = |field| parts(span, field).first().map(|id| hexadecimal(id));
+    let id = |field| parts(span, field).first().map(|id| hexadecimal_of(id));
     ExportedSpan {
         trace: id(1).unwrap(),
         span: id(2).unwrap(),
@@ -86,10 +88,6 @@ fn attributes(message: &[u8], field: u64) -> BTreeMap<String, String> {
     };
     let pairs = parts(message, field).into_iter();
     pairs.map(|pair| (text(part(&pair, 1)), value(&part(&pair, 2)))).collect()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 enum Value {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_received_context_goes_on_as_it_came() {
+    fn a_received_context_is_passed_on_unchanged() {
         let context = given(&[("traceparent", PARENT)]).unwrap();
         assert!(context.is_sampled());
         assert_eq!((header(context), context.to_string()), (PARENT.into(), PARENT.into()));

@@ -218,7 +218,7 @@ impl ConnectionGuard {
         let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         self.answered = false;
         let done = work(&mut known.connection).await;
-        self.answered = done.as_ref().err().is_none_or(goes_on);
+        self.answered = done.as_ref().err().is_none_or(is_usable_after);
         if !self.answered {
             // The other idle connections may have failed in the same way.
             drop(std::mem::take(&mut *self.pool.idle_connections()));
@@ -252,7 +252,7 @@ impl ConnectionGuard {
 }
 
 /// Returns whether a connection is usable after an error: the server has answered, and is not about to stop.
-fn goes_on(error: &sqlx::Error) -> bool {
+fn is_usable_after(error: &sqlx::Error) -> bool {
     let answer = error.as_database_error();
     answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
 }
