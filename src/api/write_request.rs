@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{FromRequest, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
@@ -80,16 +80,17 @@ impl PaymentRequest {
         }
         let changed = Box::pin(current_account(app, &caller.account)).await?;
         let is_free_again = match &answer {
-            Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => {
+            // A unit that requires a changed account may not have come as far as its key.
+            Err(error) if changed.is_some() || error.code() == ErrorCode::IdempotencyKeyInUse => {
                 Box::pin(is_key_free(app, caller)).await
             }
             _ => false,
         };
-        if changed.is_none() && !is_free_again {
-            return answer;
-        }
-        if let Some(account) = changed {
-            self.0.caller.account = account;
+        match changed {
+            Some(account) => self.0.caller.account = account,
+            // It has just been found to be current.
+            None if is_free_again => self.0.caller.account.assumed = None,
+            None => return answer,
         }
         let WriteRequest { caller, input, .. } = &self.0;
         self.0.answer(service(caller.clone(), input.clone())).await
@@ -118,9 +119,10 @@ impl FromRequest<AppState> for PaymentRequest {
     }
 }
 
-/// Returns whether the caller's Idempotency-Key is free. One that is not gets its answer from [`replay_after_conflict`].
+/// Returns whether the caller's Idempotency-Key is free, and deletes one past its retention. One that is claimed gets its answer from
+/// [`replay_after_conflict`].
 async fn is_key_free(app: &AppState, caller: &Caller) -> bool {
-    let Some(claim) = &caller.claim else { return true };
+    let Some(claim) = caller.claim.as_ref().filter(|claim| !claim.is_held()) else { return false };
     matches!(idempotency::find_response(app, caller.account.id(), claim).await, Ok(None))
 }
 
@@ -252,12 +254,12 @@ impl RequestHead {
     ) -> Result<WriteRequest, Rejection> {
         let AuthenticatedAccount { account, kind, claimed } = authenticated;
         let claim = self.claim(app, &input, (&account, kind), claimed).await?;
-        if access(app.environment, account.settings().status) != Access::Full {
-            return Err(Error::from(ErrorCode::ApiUnavailable).into());
-        }
         if let Some(claim) = &claim {
             // Only this call sets it: a request has one extractor.
             let _ = self.claim_slot.0.set((account.id(), Arc::clone(claim)));
+        }
+        if access(app.environment, account.settings().status) != Access::Full {
+            return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
         Ok(WriteRequest {
             caller: Caller { account, claim, condition: None },
@@ -318,8 +320,8 @@ pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
 #[derive(Clone, Default)]
 struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 
-/// Middleware around the handlers. A request that fails without owning its Idempotency-Key may have lost to another request with
-/// the same key; it then gets that one's response.
+/// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to another request with
+/// the same key; it then gets that one's response, unless its credentials have ended meanwhile.
 pub async fn replay_after_conflict(
     State(app): State<AppState>,
     mut request: Request,
@@ -332,8 +334,8 @@ pub async fn replay_after_conflict(
     request.extensions_mut().insert(slot.clone());
     let response = next.run(request).await;
     let Some((account, claim)) = slot.0.get() else { return response };
-    let has_failed = response.status().is_client_error() || response.status().is_server_error();
-    let answer = if has_failed && !claim.is_held() {
+    let is_refused = response.status().is_client_error() && response.status() != StatusCode::UNAUTHORIZED;
+    let answer = if is_refused && !claim.is_held() {
         match idempotency::find_response(&app, *account, claim).await {
             // Its key is free.
             Ok(None) => return response,

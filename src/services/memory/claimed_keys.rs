@@ -44,7 +44,7 @@ mod tests {
     fn a_key_is_remembered_until_another_takes_its_slot() {
         let keys = ClaimedKeys::default();
         let [mut one, mut same_slot, mut elsewhere] = [[1; 32]; 3];
-        (one[2], same_slot[2], elsewhere[0]) = (2, 3, 4);
+        (one[8], same_slot[8], elsewhere[0]) = (2, 3, 4);
         keys.insert(&one);
         keys.insert(&elsewhere);
         assert!(keys.contains(&one) && keys.contains(&elsewhere) && !keys.contains(&same_slot));

@@ -7,7 +7,7 @@ use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::{App, Client, Database, charge, charge_with, token};
+use crate::harness::{Answer, App, Client, Database, charge, charge_with, token};
 
 const LIMIT: &str = "UPDATE accounts SET maximum_charge_cents = 500";
 
@@ -56,6 +56,35 @@ async fn a_key_that_another_copy_has_ended_makes_no_payment() {
     refuses_all(&app, &client, &authorised, 401, "unauthorized").await;
     app.with_key(fresh.secret.expose()).captured(400).await;
     app.check_books().await;
+}
+
+/// A charge under an Idempotency-Key.
+async fn keyed(client: &Client, key: &str) -> Answer {
+    let request = client.request(Method::POST, "/1/charges").header("Idempotency-Key", key);
+    let request = request.header(header::CONTENT_TYPE, "application/json");
+    client.send(request.body(Body::from(charge(400).to_string())).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_key_that_another_copy_has_ended_is_shown_no_earlier_answer() {
+    let Some((app, copy, other)) = kept(Database::Postgres).await else { return };
+    keyed(&other, "elsewhere").await.ok(201);
+    keys::rotate(&copy.ctx, app.account().await, TimeSpan::ZERO).await.unwrap();
+    app.unchanged(keyed(&app.client(), "elsewhere")).await.refused(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn an_account_that_an_operator_has_switched_off_is_shown_earlier_answers_of_another_copy() {
+    let Some(app) = App::live(Database::Postgres).await else { return };
+    let copy = app.copy().await;
+    let other = Client::new(copy.router.clone(), Some(app.secret_key().to_owned()));
+    let [first, second] = [keyed(&other, "first").await.ok(201), keyed(&other, "second").await.ok(201)];
+    app.client().captured(400).await;
+    app.execute("UPDATE accounts SET status = 'on_hold'").await;
+    // The one is refused by its commit, as the account is kept; the other before it.
+    assert_eq!(keyed(&app.client(), "first").await.ok(201), first);
+    assert_eq!(keyed(&app.client(), "second").await.ok(201), second);
+    app.unchanged(keyed(&app.client(), "third")).await.refused(400, "api_unavailable");
 }
 
 #[tokio::test]
