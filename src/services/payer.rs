@@ -2,24 +2,13 @@
 
 use entity::card::{self, CardState};
 use entity::{CardToken, CustomerToken, JsonText, PaymentSourceToken};
-use validator::ValidationError;
 
 use super::cards::CardCredentials;
 use super::context::{Account, Context};
 use super::{cards, customers};
 use crate::error::Error;
-use crate::params::{FieldErrors, is_sent, non_blank, rules};
-use crate::services::cards::params::NewCard;
-
-/// The fault of `card` if not exactly one way to pay is named.
-pub const EXACTLY_ONE_PAYER: &str =
-    "Exactly one of card, card_token, payment_source_token or customer_token is required";
-
-/// Checks that exactly one way to pay is named. An invalid one counts as named.
-pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result<(), ValidationError> {
-    let named = tokens.iter().filter(|token| is_sent(token.as_deref())).count() + usize::from(card.is_some());
-    rules::check_all(named == 1, "card", EXACTLY_ONE_PAYER, &[])
-}
+use crate::params::{FieldErrors, non_blank};
+use crate::services::cards::params::{EXACTLY_ONE_PAYER, NewCard};
 
 /// The payment methods that a request names.
 #[derive(Default)]

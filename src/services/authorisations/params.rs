@@ -6,9 +6,8 @@ use validator::{Validate as _, ValidationError};
 
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::rules;
-use crate::services::cards::params::NewCard;
+use crate::services::cards::params::{NewCard, one_payer};
 use crate::services::charges::params::NewCharge;
-use crate::services::payer;
 
 /// An authorisation to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
@@ -55,7 +54,7 @@ pub struct NewAuthorisation {
 }
 
 fn one_payer_of_authorisation(new: &NewAuthorisation) -> Result<(), ValidationError> {
-    payer::one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
+    one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
 }
 
 /// An authorisation is asked of the acquirer as a charge is that waits for its capture.

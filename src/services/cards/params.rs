@@ -2,9 +2,10 @@
 
 use base::secret::Secret;
 use macros::params;
+use validator::ValidationError;
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::params::rules;
+use crate::params::{is_sent, rules};
 
 /// A card, as the cardholder types it.
 #[params]
@@ -53,7 +54,7 @@ pub struct NewCard {
 }
 
 /// Two letters must be a code; longer text is a name. Accepts blank text.
-fn country(text: &str) -> Result<(), validator::ValidationError> {
+fn country(text: &str) -> Result<(), ValidationError> {
     let text = text.trim();
     let known = match text.chars().count() {
         1 => false,
@@ -75,6 +76,16 @@ pub struct BrowserKey {
 pub struct StoredCard {
     /// An unused card token, or one of the customer's.
     pub card_token: Option<String>,
+}
+
+/// The fault of `card` if not exactly one way to pay is named.
+pub const EXACTLY_ONE_PAYER: &str =
+    "Exactly one of card, card_token, payment_source_token or customer_token is required";
+
+/// Checks that exactly one way to pay is named. An invalid one counts as named.
+pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result<(), ValidationError> {
+    let named = tokens.iter().filter(|token| is_sent(token.as_deref())).count() + usize::from(card.is_some());
+    rules::check_all(named == 1, "card", EXACTLY_ONE_PAYER, &[])
 }
 
 /// A network token, as the card network has issued it.
@@ -106,6 +117,6 @@ pub struct NewNetworkToken {
 }
 
 /// An indicator is digits; a line end would end it where it is kept.
-fn printable(text: &str) -> Result<(), validator::ValidationError> {
+fn printable(text: &str) -> Result<(), ValidationError> {
     rules::check(!text.chars().any(char::is_control), "is not valid")
 }

@@ -9,8 +9,7 @@ use validator::{Validate, ValidationError};
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::values::BLANK;
 use crate::params::{HttpUrl, is_sent, non_blank, rules};
-use crate::services::cards::params::NewCard;
-use crate::services::payer;
+use crate::services::cards::params::{NewCard, one_payer};
 
 /// A charge to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
@@ -66,7 +65,7 @@ pub struct NewCharge {
 }
 
 fn one_payer_of_charge(new: &NewCharge) -> Result<(), ValidationError> {
-    payer::one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
+    one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
 }
 
 /// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
