@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -53,6 +54,8 @@ struct thread {
     int is_woken;
     /* Set when it is this thread's turn. */
     uint32_t turn;
+    /* How often the C library has called its destructors. */
+    int rounds;
     void *(*start)(void *);
     void *argument;
 };
@@ -80,6 +83,8 @@ static struct file files[FILES];
 static struct listener listeners[256];
 static int listening;
 static uint16_t next_port = 20000;
+/* A thread that has had its last turn, by the kernel's number, and still frees its memory. */
+static pid_t leaving;
 
 static uint64_t draw(uint64_t *stream) {
     uint64_t mixed = *stream += 0x9E3779B97F4A7C15ull;
@@ -105,6 +110,9 @@ static void await_turn(struct thread *it) {
     while (!__atomic_load_n(&it->turn, __ATOMIC_SEQ_CST))
         kernel(SYS_futex, (long)&it->turn, FUTEX_WAIT_PRIVATE, 0, 0);
     __atomic_store_n(&it->turn, 0, __ATOMIC_SEQ_CST);
+    /* What a thread frees after its last turn is free from now on, in every run: the kernel forgets its number when it is gone. */
+    for (; leaving && !kernel(SYS_tgkill, getpid(), leaving, 0, 0); kernel(SYS_sched_yield, 0, 0, 0, 0)) {}
+    leaving = 0;
 }
 
 static int is_ready(const struct thread *it) {
@@ -144,11 +152,14 @@ static struct thread *choose(void) {
 }
 
 static void yield_turn(void) {
+    int error = errno;
     struct thread *it = self, *next = choose();
-    if (next == it) return;
-    switches++;
-    hand_over(next);
-    await_turn(it);
+    if (next != it) {
+        switches++;
+        hand_over(next);
+        await_turn(it);
+    }
+    errno = error;
 }
 
 /* Waits for one of these; returns whether the thread was woken. */
@@ -226,8 +237,14 @@ void machine_pause(int group, uint64_t nanos) { paused_until[group] = now + nano
 /* A server's threads stop for ever where they are, and the system closes its sockets and unlocks its files. */
 void machine_kill(int group) {
     for (struct thread **link = &threads; *link;) {
-        if ((*link)->group == group) *link = (*link)->next;
-        else link = &(*link)->next;
+        struct thread *it = *link;
+        if (it->group != group) {
+            link = &it->next;
+            continue;
+        }
+        *link = it->next;
+        /* It was woken in vain: a lock of the whole process has others who wait for it. */
+        if (it->is_woken && it->address) wake(it->address, 1);
     }
     for (int file = 0; file < FILES; file++) {
         if (files[file].group != group) continue;
@@ -240,10 +257,13 @@ void machine_kill(int group) {
 
 void machine_ends(void *argument) {
     struct thread *it = argument;
+    /* Other destructors that the C library calls come first. */
+    if (++it->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(ends, it)) return;
     it->state = ENDED;
     leave(it);
     self = NULL;
     switches++;
+    leaving = (pid_t)kernel(SYS_gettid, 0, 0, 0, 0);
     hand_over(choose());
 }
 
