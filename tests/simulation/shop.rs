@@ -98,7 +98,7 @@ async fn live(seed: u64, options: &Options, history: &History) {
     if has_model {
         // A payment that a kill interrupts has failed, with an event, before its key pays again: the model knows of no such event. And it
         // expects lists in the order of ids, which go back with the clock where another server starts.
-        fate.leave_in(&["restart", "pause"]);
+        fate.leave_in(&["restart", "pause", "slow-disk"]);
     }
     let clients = options.clients.unwrap_or(1 + next() % CLIENTS_MAX);
     let (secret, seeds) = (fate.secret(), (0..clients).map(|_| next()).collect::<Vec<_>>());

@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@
 #include <sys/file.h>
 #include <sys/personality.h>
 #include <sys/random.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -355,6 +358,26 @@ static void fill(uint8_t *bytes, size_t count) {
     }
 }
 
+/* A call that would wait, or look at a clock, outside of the machine: the history would not repeat. */
+static void unknown(const char *name) {
+    fprintf(stderr, "the machine does not know %s\n", name);
+    _exit(86);
+}
+
+static int is_wait(long number) {
+    static const long waits[] = {
+        SYS_futex, SYS_futex_waitv, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_nanosleep, SYS_clock_nanosleep,
+        SYS_clock_gettime, SYS_gettimeofday, SYS_io_uring_enter, SYS_timerfd_settime, SYS_fsync, SYS_fdatasync, SYS_flock,
+        /* Those that newer processors have no more. */
+#ifdef SYS_poll
+        SYS_poll, SYS_select, SYS_epoll_wait, SYS_time,
+#endif
+    };
+    for (unsigned n = 0; n < sizeof waits / sizeof *waits; n++)
+        if (waits[n] == number) return 1;
+    return 0;
+}
+
 long syscall(long number, ...) {
     va_list list;
     va_start(list, number);
@@ -367,6 +390,7 @@ long syscall(long number, ...) {
             return futex((uint32_t *)a, (int)b, (uint32_t)c, (const struct timespec *)d);
     }
     if (self && number == SYS_getrandom) return fill((uint8_t *)a, (size_t)b), b;
+    if (self && is_wait(number)) unknown("syscall");
     return REAL(syscall)(number, a, b, c, d, e, f);
 }
 
@@ -383,14 +407,57 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int milliseconds
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
     if (!self) return REAL(clock_nanosleep)(clock, flags, time, left);
-    uint64_t until = flags & TIMER_ABSTIME ? nanos(time) : now + nanos(time);
-    wait_for(until, NULL, -1, NULL);
+    int64_t at = (int64_t)nanos(time);
+    if (!(flags & TIMER_ABSTIME)) at += (int64_t)now;
+    else if (clock == CLOCK_REALTIME) at -= wall_now() - (int64_t)now;
+    wait_for(at > 0 ? (uint64_t)at : 0, NULL, -1, NULL);
     return 0;
 }
 
 int nanosleep(const struct timespec *time, struct timespec *left) {
     if (!self) return REAL(nanosleep)(time, left);
     return sleep_for(nanos(time)), 0;
+}
+
+int usleep(useconds_t micros) {
+    if (!self) return REAL(usleep)(micros);
+    return sleep_for((uint64_t)micros * 1000), 0;
+}
+
+unsigned sleep(unsigned seconds) {
+    if (!self) return REAL(sleep)(seconds);
+    return sleep_for(seconds * SECOND), 0;
+}
+
+/* Waits that nobody in this process has needed so far. */
+
+#define UNKNOWN(name, parameters, ...) \
+    int name parameters { \
+        if (self) unknown(#name); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+UNKNOWN(pthread_cond_wait, (pthread_cond_t *it, pthread_mutex_t *mutex), it, mutex)
+UNKNOWN(pthread_cond_timedwait, (pthread_cond_t *it, pthread_mutex_t *mutex, const struct timespec *time), it, mutex, time)
+UNKNOWN(pthread_cond_clockwait, (pthread_cond_t *it, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *time), it, mutex, clock, time)
+UNKNOWN(pthread_mutex_timedlock, (pthread_mutex_t *it, const struct timespec *time), it, time)
+UNKNOWN(pthread_mutex_clocklock, (pthread_mutex_t *it, clockid_t clock, const struct timespec *time), it, clock, time)
+UNKNOWN(pthread_rwlock_rdlock, (pthread_rwlock_t *it), it)
+UNKNOWN(pthread_rwlock_wrlock, (pthread_rwlock_t *it), it)
+UNKNOWN(pthread_barrier_wait, (pthread_barrier_t *it), it)
+UNKNOWN(sem_wait, (sem_t *it), it)
+UNKNOWN(sem_timedwait, (sem_t *it, const struct timespec *time), it, time)
+UNKNOWN(sem_clockwait, (sem_t *it, clockid_t clock, const struct timespec *time), it, clock, time)
+UNKNOWN(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *time, const sigset_t *mask), files, count, time, mask)
+UNKNOWN(select, (int count, fd_set *in, fd_set *out, fd_set *errors, struct timeval *time), count, in, out, errors, time)
+UNKNOWN(epoll_pwait, (int epoll, struct epoll_event *events, int most, int time, const sigset_t *mask), epoll, events, most, time, mask)
+UNKNOWN(epoll_pwait2, (int epoll, struct epoll_event *events, int most, const struct timespec *time, const sigset_t *mask), epoll, events, most, time, mask)
+UNKNOWN(getentropy, (void *bytes, size_t count), bytes, count)
+UNKNOWN(accept, (int file, struct sockaddr *address, socklen_t *length), file, address, length)
+
+int poll(struct pollfd *them, nfds_t count, int milliseconds) {
+    if (self && milliseconds) unknown("poll");
+    return REAL(poll)(them, count, milliseconds);
 }
 
 /* Clocks and random bytes. */
@@ -473,6 +540,7 @@ int close(int file) {
 }
 
 int flock(int file, int operation) {
+    if (self && !(operation & (LOCK_UN | LOCK_NB))) unknown("flock");
     int failed = REAL(flock)(file, operation);
     if (self && !failed && file < FILES) files[file].is_locked = !(operation & LOCK_UN), files[file].group = self->group;
     return failed;
