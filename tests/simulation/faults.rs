@@ -1,11 +1,11 @@
 //! What happens to the server while clients pay: kills, power cuts, pauses, stops and clocks that jump.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use simulated_disk::{Crash, Faults as DiskFaults};
-use simulated_machine::SERVERS_MAX;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::random::Random;
@@ -56,14 +56,17 @@ pub struct Fate {
     kinds: Vec<&'static str>,
     /// How often each kind of fault has happened.
     pub happened: BTreeMap<&'static str, usize>,
+    /// The server's number, and the last that may be given.
     number: i32,
+    last: i32,
     server: Option<Server>,
 }
 
 impl Fate {
-    /// Starts the first server.
+    /// Starts the first server; it and its successors have these numbers.
     pub async fn begin(
         installation: &Arc<Installation>,
+        numbers: Range<i32>,
         seed: u64,
         options: &Options,
         history: &History,
@@ -79,7 +82,8 @@ impl Fate {
             random,
             kinds,
             happened: BTreeMap::new(),
-            number: 0,
+            number: numbers.start,
+            last: numbers.end,
             server: None,
         };
         fate.start().await;
@@ -102,7 +106,7 @@ impl Fate {
             let pause = Duration::from_millis(200 + self.random.below(2_500));
             sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
-            let is_over = simulated_machine::now() >= end || self.number + 3 >= SERVERS_MAX;
+            let is_over = simulated_machine::now() >= end || self.number + 3 >= self.last;
             if !is_over && self.kinds.contains(&kind) {
                 self.strike(kind).await;
             }
@@ -141,7 +145,8 @@ impl Fate {
                 self.fail_disk(DiskFaults { capacity, ..SLOW_DISK }).await;
             }
             "failing-disk" => {
-                let mut rate = || [0, 1_000, 100_000, 1_000_000][usize::try_from(self.random.below(4)).unwrap()];
+                let mut rate =
+                    || [0, 1_000, 100_000, 1_000_000][usize::try_from(self.random.below(4)).unwrap()];
                 let (read_errors, write_errors, flush_errors) = (rate() / 10, rate(), rate());
                 self.fail_disk(DiskFaults { read_errors, write_errors, flush_errors, ..SLOW_DISK }).await;
             }

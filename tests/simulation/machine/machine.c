@@ -4,9 +4,11 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -63,10 +65,21 @@ struct thread {
     void *argument;
 };
 
+/* Messages of PostgreSQL's protocol as they pass: a letter, but for the first one, and a length. */
+struct stream {
+    uint8_t head[5];
+    unsigned there;
+    uint32_t left;
+    int has_letters;
+};
+
 /* An open file: a socket, or one that its server has locked. */
 struct file {
     int is_inet, is_locked, group;
     uint16_t port, peer;
+    /* A connection to a real database, and how many answers it owes. */
+    int is_real, owes;
+    struct stream out, in;
 };
 
 /* The ports of clients that wait to be accepted, in the order in which the system hands them out. */
@@ -88,6 +101,9 @@ static int listening;
 static uint16_t next_port = 20000;
 /* A thread that has had its last turn, by the kernel's number, and still frees its memory. */
 static pid_t leaving;
+/* The port of a real database, the highest of its connections, and whether it was spoken to since it last had time. */
+static uint16_t database;
+static int last_real = -1, is_fresh;
 
 static uint64_t draw(uint64_t *stream) {
     uint64_t mixed = *stream += 0x9E3779B97F4A7C15ull;
@@ -132,6 +148,29 @@ static void stuck(void) {
     _exit(86);
 }
 
+/* How fast time passes while a database owes an answer, which may itself wait for another thread of the machine; and how long what it
+ * has not been asked for may take, in milliseconds of the system's clock. */
+#define RATE 20
+#define PATIENCE 5
+
+/* Lets a real database work, for whose answers threads wait; returns the time until which this one may pass. */
+static uint64_t let_database_work(uint64_t until) {
+    struct pollfd waiting[256];
+    unsigned count = 0, owed = 0;
+    for (int file = 0; file <= last_real && count < 256; file++) {
+        struct file *it = &files[file];
+        struct pollfd events = { file, POLLIN, 0 };
+        /* What has come already waits for a server that pauses. */
+        if (!it->is_real || REAL(poll)(&events, 1, 0)) continue;
+        waiting[count++] = events, owed += it->owes > 0;
+    }
+    if (!count || !(owed || is_fresh)) return until;
+    is_fresh = 0;
+    if (REAL(poll)(waiting, count, PATIENCE) > 0) return now;
+    uint64_t soon = now + RATE * PATIENCE * 1000000ull;
+    return owed && soon < until ? soon : until;
+}
+
 /* Draws the next thread; lets time pass if none can run. */
 static struct thread *choose(void) {
     for (;;) {
@@ -149,8 +188,9 @@ static struct thread *choose(void) {
             }
         }
         if (count) return ready[count == 1 ? 0 : below(count)];
-        if (first == NEVER) stuck();
-        now = first;
+        uint64_t until = let_database_work(first);
+        if (until == NEVER) stuck();
+        now = until;
     }
 }
 
@@ -233,6 +273,8 @@ uint64_t machine_now(void) { return now; }
 uint64_t machine_switches(void) { return switches; }
 /* The thread, and those that it starts, belong to a server. */
 void machine_belong(int group) { if (self) self->group = group; }
+/* Connections to this port are real ones, to a database beside the machine: time passes slowly while it works. */
+void machine_admit(int port) { database = (uint16_t)port; }
 /* The clock on a server's wall is wrong by so much. */
 void machine_set_wall(int group, int64_t nanos) { wrong_by[group] = nanos; }
 void machine_pause(int group, uint64_t nanos) { paused_until[group] = now + nanos; }
@@ -252,7 +294,7 @@ void machine_kill(int group) {
     for (int file = 0; file < FILES; file++) {
         if (files[file].group != group) continue;
         if (files[file].is_locked) REAL(flock)(file, LOCK_UN);
-        if (files[file].is_inet) close(file);
+        if (files[file].is_inet) close(file), is_fresh = 1;
     }
 }
 
@@ -560,9 +602,59 @@ int bind(int file, const struct sockaddr *address, socklen_t length) {
     return 0;
 }
 
+/* Connects for real; what the socket was is closed. */
+static int connect_to_database(int file, const struct sockaddr *address, socklen_t length) {
+    int yes = 1, flags = fcntl(file, F_GETFL), real = REAL(socket)(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (real < 0) return -1;
+    int failed = REAL(connect)(real, address, length) || REAL(setsockopt)(real, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes)
+        || fcntl(real, F_SETFL, flags) || dup3(real, file, O_CLOEXEC) < 0;
+    int error = errno;
+    REAL(close)(real);
+    if (failed) return errno = error, -1;
+    files[file].is_real = is_fresh = 1, files[file].peer = database, files[file].port = next_port++;
+    if (file > last_real) last_real = file;
+    return 0;
+}
+
+/* Follows messages: a start, a query, a function and a Sync are answered in the end by the database's readiness. */
+static void follow(struct file *it, struct stream *stream, const uint8_t *bytes, size_t count) {
+    is_fresh = 1;
+    for (const uint8_t *end = bytes + count; bytes < end;) {
+        if (stream->left) {
+            size_t skipped = stream->left < (size_t)(end - bytes) ? stream->left : (size_t)(end - bytes);
+            stream->left -= (uint32_t)skipped, bytes += skipped;
+            continue;
+        }
+        stream->head[stream->there++] = *bytes++;
+        unsigned letter = stream->has_letters;
+        if (stream->there < letter + 4) continue;
+        const uint8_t *length = stream->head + letter;
+        stream->left = ((uint32_t)length[0] << 24 | (uint32_t)length[1] << 16 | (uint32_t)length[2] << 8 | length[3]) - 4;
+        if (stream == &it->in) it->owes -= stream->head[0] == 'Z';
+        else it->owes += !letter || strchr("QFS", stream->head[0]) != NULL;
+        stream->there = 0, stream->has_letters = 1;
+    }
+}
+
+static int is_real(int file) { return file >= 0 && file < FILES && files[file].is_real; }
+
+ssize_t send(int file, const void *bytes, size_t count, int flags) {
+    ssize_t sent = REAL(send)(file, bytes, count, flags);
+    if (sent > 0 && is_real(file)) follow(&files[file], &files[file].out, bytes, (size_t)sent);
+    return sent;
+}
+
+ssize_t recv(int file, void *bytes, size_t count, int flags) {
+    ssize_t received = REAL(recv)(file, bytes, count, flags);
+    if (received > 0 && is_real(file)) follow(&files[file], &files[file].in, bytes, (size_t)received);
+    if (received == 0 && is_real(file)) files[file].owes = 0;
+    return received;
+}
+
 int connect(int file, const struct sockaddr *address, socklen_t length) {
     if (!is_inet(file)) return REAL(connect)(file, address, length);
     uint16_t port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    if (database && port == database) return connect_to_database(file, address, length);
     struct listener *it = listener_of(port);
     struct sockaddr_un name;
     if (!it || REAL(connect)(file, (struct sockaddr *)&name, local_name(port, &name))) return errno = ECONNREFUSED, -1;
@@ -576,7 +668,7 @@ int accept4(int file, struct sockaddr *address, socklen_t *length, int flags) {
     int accepted = REAL(accept4)(file, NULL, NULL, flags);
     if (accepted < 0) return accepted;
     struct listener *it = listener_of(files[file].port);
-    files[accepted] = (struct file){ 1, 0, self->group, it->port, it->waiting[it->first++ % 8192] };
+    files[accepted] = (struct file){ .is_inet = 1, .group = self->group, .port = it->port, .peer = it->waiting[it->first++ % 8192] };
     name_of(files[accepted].peer, address, length);
     return accepted;
 }
