@@ -8,7 +8,7 @@ use base::mutants;
 use futures::future::join_all;
 use http::Method;
 use metrics_exporter_prometheus::PrometheusBuilder;
-use serde_json::json;
+use serde_json::{Value, json};
 use simulated_machine::SERVERS_MAX;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -164,6 +164,14 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
         return history.fail("requests are not answered although the faults have ended");
     };
+    // A balancer sends it requests again.
+    let ready = servers.iter().map(|(port, _)| {
+        let client = Client::new(&[*port], &secret, history);
+        async move { client.insist(Method::GET, "/readyz", None, &Value::Null).await }
+    });
+    if timeout(ANSWERED_MAX, join_all(ready)).await.is_err() {
+        return history.fail("a server is not ready although the faults have ended");
+    }
     let judging = async {
         // A payer that has panicked has said why.
         for account in paid.into_iter().flatten().flatten() {

@@ -611,7 +611,8 @@ static int connect_to_database(int file, const struct sockaddr *address, socklen
     int error = errno;
     REAL(close)(real);
     if (failed) return errno = error, -1;
-    files[file].is_real = is_fresh = 1, files[file].peer = database, files[file].port = next_port++;
+    files[file].is_real = files[file].in.has_letters = is_fresh = 1;
+    files[file].peer = database, files[file].port = next_port++;
     if (file > last_real) last_real = file;
     return 0;
 }
