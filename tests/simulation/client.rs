@@ -1,7 +1,7 @@
 //! Requests over a cable, repeated under their Idempotency-Key until their outcome is known, as `docs/reliability.md` says.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -25,9 +25,11 @@ const KEY: &str = "idempotency-key";
 #[derive(Clone)]
 pub struct Client {
     outbound: Outbound,
-    port: u16,
+    /// Of the servers, which take turns.
+    ports: Arc<[u16]>,
     secret: String,
     history: History,
+    sent: Arc<AtomicUsize>,
     forwarded: Arc<AtomicU64>,
 }
 
@@ -53,9 +55,15 @@ impl Answer {
 }
 
 impl Client {
-    pub fn new(port: u16, secret: &str, history: &History) -> Self {
-        let (outbound, forwarded) = (Outbound::new(AddressPolicy::test()), Arc::default());
-        Self { outbound, port, secret: secret.into(), history: history.clone(), forwarded }
+    pub fn new(ports: &[u16], secret: &str, history: &History) -> Self {
+        Self {
+            outbound: Outbound::new(AddressPolicy::test()),
+            ports: ports.into(),
+            secret: secret.into(),
+            history: history.clone(),
+            sent: Arc::default(),
+            forwarded: Arc::default(),
+        }
     }
 
     /// Returns a client of another account, over the same connections.
@@ -70,7 +78,8 @@ impl Client {
         let body = String::from_utf8_lossy(request.body());
         self.history.note(format_args!("-> {method} {path} {key} {body}"));
         let mut sent = request.clone();
-        *sent.uri_mut() = format!("http://{}{path}", at(self.port)).parse().unwrap();
+        let port = self.ports[self.sent.fetch_add(1, Ordering::Relaxed) % self.ports.len()];
+        *sent.uri_mut() = format!("http://{}{path}", at(port)).parse().unwrap();
         let answer = match self.outbound.exchange(sent, ANSWER_BYTES_MAX, PATIENCE).await {
             Ok(answer) => answer,
             Err(error) => {

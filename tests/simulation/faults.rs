@@ -1,11 +1,11 @@
 //! What happens to the server while clients pay: kills, power cuts, pauses, stops and clocks that jump.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use simulated_disk::{Crash, Faults as DiskFaults};
-use simulated_machine::SERVERS_MAX;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::random::Random;
@@ -15,8 +15,9 @@ use crate::options::Options;
 use crate::server::Server;
 
 /// What can go wrong: the server is killed, its power is cut, either in the middle of a commit; it is asked to stop and starts again, or
-/// is killed as it starts; it pauses; its clock jumps; the network loses connections, and receivers refuse webhooks.
-pub const KINDS: [&str; 10] = [
+/// is killed as it starts; it pauses; its clock jumps; its disk is full, fails, or flushes slowly; the network loses connections, and
+/// receivers refuse webhooks.
+pub const KINDS: [&str; 13] = [
     "kill",
     "power-cut",
     "stop-in-commit",
@@ -27,6 +28,9 @@ pub const KINDS: [&str; 10] = [
     "clock",
     "loss",
     "receivers",
+    "full-disk",
+    "failing-disk",
+    "slow-disk",
 ];
 
 /// How long a server may take to start or to stop, with whatever is in flight.
@@ -52,14 +56,17 @@ pub struct Fate {
     kinds: Vec<&'static str>,
     /// How often each kind of fault has happened.
     pub happened: BTreeMap<&'static str, usize>,
+    /// The server's number, and the last that may be given.
     number: i32,
+    last: i32,
     server: Option<Server>,
 }
 
 impl Fate {
-    /// Starts the first server.
+    /// Starts the first server; it and its successors have these numbers.
     pub async fn begin(
         installation: &Arc<Installation>,
+        numbers: Range<i32>,
         seed: u64,
         options: &Options,
         history: &History,
@@ -75,7 +82,8 @@ impl Fate {
             random,
             kinds,
             happened: BTreeMap::new(),
-            number: 0,
+            number: numbers.start,
+            last: numbers.end,
             server: None,
         };
         fate.start().await;
@@ -98,7 +106,7 @@ impl Fate {
             let pause = Duration::from_millis(200 + self.random.below(2_500));
             sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
-            let is_over = simulated_machine::now() >= end || self.number + 3 >= SERVERS_MAX;
+            let is_over = simulated_machine::now() >= end || self.number + 3 >= self.last;
             if !is_over && self.kinds.contains(&kind) {
                 self.strike(kind).await;
             }
@@ -131,14 +139,53 @@ impl Fate {
                 let wrong = i64::try_from(self.random.below(480_000)).unwrap() - 240_000;
                 simulated_machine::set_wall(self.number, wrong);
             }
+            "full-disk" => {
+                let room = usize::try_from(self.random.below(400_000)).unwrap();
+                let capacity = Some(self.installation.disk.used() + room);
+                self.fail_disk(DiskFaults { capacity, ..SLOW_DISK }).await;
+            }
+            "failing-disk" => {
+                let mut rate =
+                    || [0, 1_000, 100_000, 1_000_000][usize::try_from(self.random.below(4)).unwrap()];
+                let (read_errors, write_errors, flush_errors) = (rate() / 10, rate(), rate());
+                self.fail_disk(DiskFaults { read_errors, write_errors, flush_errors, ..SLOW_DISK }).await;
+            }
+            "slow-disk" => {
+                let slowest_flush = Duration::from_millis(100 << self.random.below(8));
+                self.fail_disk(DiskFaults { slowest_flush, ..SLOW_DISK }).await;
+            }
             other => unreachable!("{other}"),
         }
     }
 
-    async fn kill(&mut self, crash: Crash) {
+    /// Lets the disk fail for a while; perhaps the power is cut then, or the server is killed or asked to stop and starts on such a disk.
+    async fn fail_disk(&mut self, faults: DiskFaults) {
+        self.installation.disk.set_faults(faults);
+        let time = Duration::from_millis(self.random.below(20_000));
+        sleep(time).await;
+        match self.random.below(6) {
+            0 if self.kinds.contains(&"power-cut") => self.end_server(Crash::PowerCut),
+            1 if self.kinds.contains(&"kill") => self.end_server(Crash::Kill),
+            2 if self.kinds.contains(&"restart") => self.stop().await,
+            _ => return self.installation.disk.set_faults(SLOW_DISK),
+        }
+        if self.try_to_start().await.is_ok() {
+            return self.installation.disk.set_faults(SLOW_DISK);
+        }
+        // It has said why, and its process has ended.
+        self.end_server(Crash::Kill);
+        self.installation.disk.set_faults(SLOW_DISK);
+        self.start().await;
+    }
+
+    fn end_server(&mut self, crash: Crash) {
         simulated_machine::kill(self.number);
         self.server = None;
         self.installation.disk.crash(crash);
+    }
+
+    async fn kill(&mut self, crash: Crash) {
+        self.end_server(crash);
         let pause = Duration::from_millis(self.random.below(5_000));
         sleep(pause).await;
         self.start().await;
@@ -162,14 +209,17 @@ impl Fate {
     }
 
     async fn restart(&mut self) {
+        self.stop().await;
+        self.start().await;
+    }
+
+    async fn stop(&mut self) {
         if let Some(server) = self.server.take()
             && timeout(STOP_MAX, server.stop()).await.is_err()
         {
             self.history.fail("a server that was asked to stop has not ended");
-            simulated_machine::kill(self.number);
-            self.installation.disk.crash(Crash::Kill);
+            self.end_server(Crash::Kill);
         }
-        self.start().await;
     }
 
     /// Starts a server; sometimes it is killed before it listens, and starts once more.
@@ -183,12 +233,19 @@ impl Fate {
             simulated_machine::kill(self.number);
             self.installation.disk.crash(Crash::Kill);
         }
+        if let Err(error) = self.try_to_start().await {
+            self.history.fail(format_args!("a server does not start: {error}"));
+        }
+    }
+
+    /// Starts a server; the error says why it has not started.
+    async fn try_to_start(&mut self) -> Result<(), String> {
         self.number += 1;
         match timeout(START_MAX, Server::start(&self.installation, self.number)).await {
-            Ok(Ok(server)) => self.server = Some(server),
-            Ok(Err(error)) => self.history.fail(format_args!("a server does not start: {error}")),
+            Ok(started) => self.server = Some(started?),
             Err(_) => self.history.fail("a server that was started does not listen"),
         }
+        Ok(())
     }
 
     /// From now on nothing happens to the server, whose clock is right.

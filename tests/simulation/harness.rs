@@ -4,6 +4,8 @@
 
 #[path = "../it/harness/client.rs"]
 pub mod client;
+#[path = "../it/harness/cluster.rs"]
+pub mod cluster;
 #[path = "../it/harness/contract.rs"]
 pub mod contract;
 #[path = "../it/harness/counts.rs"]
@@ -12,6 +14,8 @@ pub mod counts;
 pub mod random;
 #[path = "../it/harness/rows.rs"]
 pub mod rows;
+#[path = "../it/harness/skipped.rs"]
+pub mod skipped;
 
 pub use client::{Answer, Client, with};
 

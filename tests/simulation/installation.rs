@@ -46,9 +46,12 @@ impl Clock for MachineClock {
     }
 }
 
-/// The installation.
+/// The installation, as one of its servers sees it.
+#[derive(Clone)]
 pub struct Installation {
-    folder: TempDir,
+    folder: Arc<TempDir>,
+    /// The address of a real database, or none: it is on the simulated disk.
+    database: Option<String>,
     pub disk: Disk,
     operator: OperatorKeys,
     /// The port on which the server listens.
@@ -60,15 +63,30 @@ pub struct Installation {
 }
 
 impl Installation {
-    pub fn new(seed: u64, port: u16, acquirer: Option<u16>, time_stands: bool) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+    pub fn new(
+        seed: u64,
+        port: u16,
+        acquirer: Option<u16>,
+        time_stands: bool,
+        database: Option<String>,
+    ) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
         let disk = Disk::mount(folder.path(), seed).unwrap();
         disk.on_pause(sleep);
-        Self { folder, disk, operator: OperatorKeys::generate("test"), port, acquirer, time_stands }
+        let operator = OperatorKeys::generate("test");
+        Self { folder, database, disk, operator, port, acquirer, time_stands }
+    }
+
+    /// Returns the installation of another server.
+    pub fn with_port(&self, port: u16) -> Self {
+        Self { port, ..self.clone() }
     }
 
     pub fn location(&self) -> Location {
-        Location::Sqlite { path: self.folder.path().join("card-payments.db") }
+        match &self.database {
+            Some(url) => Location::Postgres { url: url.clone() },
+            None => Location::Sqlite { path: self.folder.path().join("card-payments.db") },
+        }
     }
 
     /// Returns the parts of a server as of now.

@@ -2,7 +2,8 @@
 //!
 //! `cargo test --test simulation -- --seed 7` runs one history, and fails unless the judge is content; `--seconds-of-shop` says for how
 //! long clients pay while faults happen, and `--print` shows the history. `--fresh 60` runs seeds that were never run for so many
-//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `mutants` lists slips of the server, `--mutant`
+//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `--database postgres --servers 3` runs
+//! so many servers on one real database: such a history does not repeat byte for byte. `mutants` lists slips of the server, `--mutant`
 //! gives it one, and `--find-within 20` says which of the first seeds finds it.
 
 // Tells clippy that all of this is test code: unwrap is allowed.
@@ -10,6 +11,7 @@
 
 mod billing;
 mod client;
+mod database;
 mod faults;
 mod harness;
 mod history;

@@ -35,6 +35,9 @@ pub struct Options {
     pub mutants: Vec<Mutant>,
     /// Whether the history is printed.
     pub prints: bool,
+    /// Whether the database is a real PostgreSQL, and how many servers it has.
+    pub is_postgres: bool,
+    pub servers: Option<u64>,
 }
 
 impl Options {
@@ -46,6 +49,8 @@ impl Options {
             faults: KINDS.to_vec(),
             mutants: Vec::new(),
             prints: false,
+            is_postgres: false,
+            servers: None,
         };
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|text| text.parse().ok()).expect("a number");
@@ -61,6 +66,8 @@ impl Options {
                     let left_out = arguments.next().expect("a kind of fault");
                     options.faults.retain(|kind| *kind != left_out);
                 }
+                "--database" => options.is_postgres = arguments.next().as_deref() == Some("postgres"),
+                "--servers" => options.servers = Some(number()),
                 "--print" => options.prints = true,
                 // What `cargo test` hands to every program.
                 _ => {}
@@ -84,6 +91,8 @@ impl Options {
         let shop = self.shop.as_secs();
         let mut arguments = vec![("--seed", seed.to_string()), ("--seconds-of-shop", shop.to_string())];
         arguments.extend(self.clients.map(|clients| ("--clients", clients.to_string())));
+        arguments.extend(self.is_postgres.then(|| ("--database", "postgres".to_owned())));
+        arguments.extend(self.servers.map(|servers| ("--servers", servers.to_string())));
         let left_out = KINDS.iter().filter(|kind| !self.allows(kind));
         arguments.extend(left_out.map(|kind| ("--without", (*kind).to_owned())));
         arguments.extend(self.mutants.iter().map(|mutant| ("--mutant", mutant.name().to_owned())));

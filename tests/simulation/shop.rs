@@ -8,11 +8,13 @@ use base::mutants;
 use futures::future::join_all;
 use http::Method;
 use metrics_exporter_prometheus::PrometheusBuilder;
-use serde_json::json;
+use serde_json::{Value, json};
+use simulated_machine::SERVERS_MAX;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use crate::client::Client;
+use crate::database::Database;
 use crate::faults::Fate;
 use crate::harness::MONDAY;
 use crate::harness::random::Random;
@@ -39,11 +41,15 @@ const RECEIVERS: u16 = 8082;
 const TO_SERVER: u16 = 9080;
 const TO_ACQUIRER: u16 = 9081;
 const TO_RECEIVERS: u16 = 9082;
+/// How far the ports of the next server are, and of the cable to it.
+const NEXT: u16 = 10;
+const SERVERS_TOGETHER_MAX: u64 = 3;
 
 /// Runs the history of a seed, and prints what is wrong with it and its digest.
 pub fn run(seed: u64, options: &Options) -> ExitCode {
     options.mutants.iter().copied().for_each(mutants::choose);
     measure_processor();
+    let database = options.is_postgres.then(Database::create);
     simulated_machine::start(seed, MONDAY.millis() * 1_000_000);
     let history = History::new(options.prints);
     let panics = history.clone();
@@ -52,7 +58,12 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
         panics.fail(panic);
     }));
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(live(seed, options, &history));
+    runtime.block_on(async {
+        live(seed, options, database.as_ref(), &history).await;
+        if let Some(database) = &database {
+            database.remove().await;
+        }
+    });
     let (failures, digest) = history.end();
     for failure in &failures {
         println!("seed {seed}: {failure}");
@@ -60,7 +71,10 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
     if !failures.is_empty() {
         println!("again: cargo test --test simulation -- {}", options.repeat(seed).join(" "));
     }
-    println!("digest: {digest}");
+    println!(
+        "digest: {digest}{}",
+        if database.is_some() { ", of one run: the database is a real one" } else { "" }
+    );
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -71,7 +85,7 @@ fn measure_processor() {
     measuring.join().unwrap();
 }
 
-async fn live(seed: u64, options: &Options, history: &History) {
+async fn live(seed: u64, options: &Options, database: Option<&Database>, history: &History) {
     let mut random = Random(seed);
     let mut next = || random.below(u64::MAX);
     let network = Network::new(next());
@@ -84,25 +98,46 @@ async fn live(seed: u64, options: &Options, history: &History) {
         1 => (false, false),
         _ => (false, true),
     };
+    // Its payers know what other servers may still not know of.
+    let has_model = has_model && database.is_none();
     serve_acquirer(ACQUIRER);
     let receivers = Receivers::listen(RECEIVERS, next(), history);
     if !options.allows("receivers") {
         receivers.behave();
     }
-    for (from, to) in [(TO_SERVER, SERVER), (TO_ACQUIRER, ACQUIRER), (TO_RECEIVERS, RECEIVERS)] {
+    // Only PostgreSQL has several.
+    let together =
+        database.map_or(1, |_| options.servers.unwrap_or_else(|| 1 + next() % SERVERS_TOGETHER_MAX));
+    let servers = (0..u16::try_from(together).unwrap()).map(|n| (TO_SERVER + n * NEXT, SERVER + n * NEXT));
+    let servers = servers.collect::<Vec<_>>();
+    for &(from, to) in servers.iter().chain(&[(TO_ACQUIRER, ACQUIRER), (TO_RECEIVERS, RECEIVERS)]) {
         network.lay(from, to).await;
     }
     let acquirer = is_remote.then_some(TO_ACQUIRER);
-    let installation = Arc::new(Installation::new(next(), SERVER, acquirer, has_model));
-    let mut fate = Fate::begin(&installation, next(), options, history).await;
-    if has_model {
-        // A payment that a kill interrupts has failed, with an event, before its key pays again: the model knows of no such event. And it
-        // expects lists in the order of ids, which go back with the clock where another server starts.
-        fate.leave_in(&["restart", "pause"]);
+    let url = database.map(Database::url);
+    let installation = Installation::new(next(), SERVER, acquirer, has_model, url);
+    let numbers = SERVERS_MAX / i32::try_from(together).unwrap();
+    let beginning = servers.iter().zip(0..).map(|((_, port), n)| {
+        let (installation, seed) = (Arc::new(installation.with_port(*port)), next());
+        async move {
+            let numbers = n * numbers..(n + 1) * numbers;
+            Fate::begin(&installation, numbers, seed, options, history).await
+        }
+    });
+    let mut fates = join_all(beginning.collect::<Vec<_>>()).await;
+    for fate in &mut fates {
+        if has_model {
+            // A payment that a kill interrupts has failed, with an event, before its key pays again: the model knows of no such event. And
+            // it expects lists in the order of ids, which go back with the clock where another server starts.
+            fate.leave_in(&["restart", "pause", "slow-disk"]);
+        } else if database.is_some() {
+            // The real one fails in a test of its own.
+            fate.leave_in(&["kill", "restart", "killed-at-start", "pause", "clock", "loss", "receivers"]);
+        }
     }
     let clients = options.clients.unwrap_or(1 + next() % CLIENTS_MAX);
-    let (secret, seeds) = (fate.secret(), (0..clients).map(|_| next()).collect::<Vec<_>>());
-    let maker = Client::new(TO_SERVER, &secret, history);
+    let (secret, seeds) = (fates[0].secret(), (0..clients).map(|_| next()).collect::<Vec<_>>());
+    let maker = Client::new(&servers.iter().map(|server| server.0).collect::<Vec<_>>(), &secret, history);
     let mut paying = Vec::new();
     let end = simulated_machine::now() + options.shop;
     if has_model {
@@ -122,13 +157,21 @@ async fn live(seed: u64, options: &Options, history: &History) {
             }));
         }
     }
-    fate.strike_until(end).await;
-    fate.heal();
+    join_all(fates.iter_mut().map(|fate| fate.strike_until(end))).await;
+    fates.iter().for_each(Fate::heal);
     network.heal();
     receivers.behave();
     let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
         return history.fail("requests are not answered although the faults have ended");
     };
+    // A balancer sends it requests again.
+    let ready = servers.iter().map(|(port, _)| {
+        let client = Client::new(&[*port], &secret, history);
+        async move { client.insist(Method::GET, "/readyz", None, &Value::Null).await }
+    });
+    if timeout(ANSWERED_MAX, join_all(ready)).await.is_err() {
+        return history.fail("a server is not ready although the faults have ended");
+    }
     let judging = async {
         // A payer that has panicked has said why.
         for account in paid.into_iter().flatten().flatten() {
@@ -138,16 +181,16 @@ async fn live(seed: u64, options: &Options, history: &History) {
     if timeout(JUDGED_MAX, judging).await.is_err() {
         return history.fail("the judge gets no answers");
     }
-    fate.end().await;
+    join_all(fates.iter_mut().map(Fate::end)).await;
     prove(&installation.location(), history).await;
     println!(
-        "seed {seed}: {} requests of {clients} {} in {} s, {} switches, acquirer {}, faults {:?}",
+        "seed {seed}: {} requests of {clients} {} to {together} servers in {} s, {} switches, acquirer {}, faults {:?}",
         history.requests(),
         if has_model { "models" } else { "payers" },
         simulated_machine::now().as_secs(),
         simulated_machine::switches(),
         if is_remote { "elsewhere" } else { "in the process" },
-        fate.happened,
+        fates.iter().map(|fate| &fate.happened).collect::<Vec<_>>(),
     );
     installation.remove();
 }

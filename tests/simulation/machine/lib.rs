@@ -12,6 +12,7 @@ unsafe extern "C" {
     safe fn machine_now() -> u64;
     safe fn machine_switches() -> u64;
     safe fn machine_belong(server: i32);
+    safe fn machine_admit(port: i32);
     safe fn machine_set_wall(server: i32, nanos: i64);
     safe fn machine_pause(server: i32, nanos: u64);
     safe fn machine_kill(server: i32);
@@ -29,6 +30,10 @@ mod elsewhere {
     }
 
     pub fn machine_switches() -> u64 {
+        unreachable!("there is no machine here")
+    }
+
+    pub fn machine_admit(_: i32) {
         unreachable!("there is no machine here")
     }
 
@@ -77,6 +82,12 @@ pub fn switches() -> u64 {
 /// Makes the calling thread, and all that it starts, those of a server. Server 0 is everything around the servers.
 pub fn belong(server: i32) {
     machine_belong(server);
+}
+
+/// Lets connections to a port of the system through, where a database is that speaks PostgreSQL's protocol, unencrypted. Time passes slowly
+/// while it owes an answer, so that statements take next to none. Such a history does not repeat.
+pub fn admit(port: u16) {
+    machine_admit(port.into());
 }
 
 /// Makes the clock on a server's wall wrong by so much.

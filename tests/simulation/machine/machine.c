@@ -4,11 +4,16 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/personality.h>
 #include <sys/random.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -53,14 +59,27 @@ struct thread {
     int is_woken;
     /* Set when it is this thread's turn. */
     uint32_t turn;
+    /* How often the C library has called its destructors. */
+    int rounds;
     void *(*start)(void *);
     void *argument;
+};
+
+/* Messages of PostgreSQL's protocol as they pass: a letter, but for the first one, and a length. */
+struct stream {
+    uint8_t head[5];
+    unsigned there;
+    uint32_t left;
+    int has_letters;
 };
 
 /* An open file: a socket, or one that its server has locked. */
 struct file {
     int is_inet, is_locked, group;
     uint16_t port, peer;
+    /* A connection to a real database, and how many answers it owes. */
+    int is_real, owes;
+    struct stream out, in;
 };
 
 /* The ports of clients that wait to be accepted, in the order in which the system hands them out. */
@@ -80,6 +99,11 @@ static struct file files[FILES];
 static struct listener listeners[256];
 static int listening;
 static uint16_t next_port = 20000;
+/* A thread that has had its last turn, by the kernel's number, and still frees its memory. */
+static pid_t leaving;
+/* The port of a real database, the highest of its connections, and whether it was spoken to since it last had time. */
+static uint16_t database;
+static int last_real = -1, is_fresh;
 
 static uint64_t draw(uint64_t *stream) {
     uint64_t mixed = *stream += 0x9E3779B97F4A7C15ull;
@@ -105,6 +129,9 @@ static void await_turn(struct thread *it) {
     while (!__atomic_load_n(&it->turn, __ATOMIC_SEQ_CST))
         kernel(SYS_futex, (long)&it->turn, FUTEX_WAIT_PRIVATE, 0, 0);
     __atomic_store_n(&it->turn, 0, __ATOMIC_SEQ_CST);
+    /* What a thread frees after its last turn is free from now on, in every run: the kernel forgets its number when it is gone. */
+    for (; leaving && !kernel(SYS_tgkill, getpid(), leaving, 0, 0); kernel(SYS_sched_yield, 0, 0, 0, 0)) {}
+    leaving = 0;
 }
 
 static int is_ready(const struct thread *it) {
@@ -119,6 +146,29 @@ static void stuck(void) {
     for (struct thread *it = threads; it; it = it->next)
         fprintf(stderr, "  a thread of %d waits for %s\n", it->group, it->epoll >= 0 ? "files" : it->joined ? "a thread" : "a lock");
     _exit(86);
+}
+
+/* How fast time passes while a database owes an answer, which may itself wait for another thread of the machine; and how long what it
+ * has not been asked for may take, in milliseconds of the system's clock. */
+#define RATE 20
+#define PATIENCE 5
+
+/* Lets a real database work, for whose answers threads wait; returns the time until which this one may pass. */
+static uint64_t let_database_work(uint64_t until) {
+    struct pollfd waiting[256];
+    unsigned count = 0, owed = 0;
+    for (int file = 0; file <= last_real && count < 256; file++) {
+        struct file *it = &files[file];
+        struct pollfd events = { file, POLLIN, 0 };
+        /* What has come already waits for a server that pauses. */
+        if (!it->is_real || REAL(poll)(&events, 1, 0)) continue;
+        waiting[count++] = events, owed += it->owes > 0;
+    }
+    if (!count || !(owed || is_fresh)) return until;
+    is_fresh = 0;
+    if (REAL(poll)(waiting, count, PATIENCE) > 0) return now;
+    uint64_t soon = now + RATE * PATIENCE * 1000000ull;
+    return owed && soon < until ? soon : until;
 }
 
 /* Draws the next thread; lets time pass if none can run. */
@@ -138,17 +188,21 @@ static struct thread *choose(void) {
             }
         }
         if (count) return ready[count == 1 ? 0 : below(count)];
-        if (first == NEVER) stuck();
-        now = first;
+        uint64_t until = let_database_work(first);
+        if (until == NEVER) stuck();
+        now = until;
     }
 }
 
 static void yield_turn(void) {
+    int error = errno;
     struct thread *it = self, *next = choose();
-    if (next == it) return;
-    switches++;
-    hand_over(next);
-    await_turn(it);
+    if (next != it) {
+        switches++;
+        hand_over(next);
+        await_turn(it);
+    }
+    errno = error;
 }
 
 /* Waits for one of these; returns whether the thread was woken. */
@@ -219,6 +273,8 @@ uint64_t machine_now(void) { return now; }
 uint64_t machine_switches(void) { return switches; }
 /* The thread, and those that it starts, belong to a server. */
 void machine_belong(int group) { if (self) self->group = group; }
+/* Connections to this port are real ones, to a database beside the machine: time passes slowly while it works. */
+void machine_admit(int port) { database = (uint16_t)port; }
 /* The clock on a server's wall is wrong by so much. */
 void machine_set_wall(int group, int64_t nanos) { wrong_by[group] = nanos; }
 void machine_pause(int group, uint64_t nanos) { paused_until[group] = now + nanos; }
@@ -226,13 +282,19 @@ void machine_pause(int group, uint64_t nanos) { paused_until[group] = now + nano
 /* A server's threads stop for ever where they are, and the system closes its sockets and unlocks its files. */
 void machine_kill(int group) {
     for (struct thread **link = &threads; *link;) {
-        if ((*link)->group == group) *link = (*link)->next;
-        else link = &(*link)->next;
+        struct thread *it = *link;
+        if (it->group != group) {
+            link = &it->next;
+            continue;
+        }
+        *link = it->next;
+        /* It was woken in vain: a lock of the whole process has others who wait for it. */
+        if (it->is_woken && it->address) wake(it->address, 1);
     }
     for (int file = 0; file < FILES; file++) {
         if (files[file].group != group) continue;
         if (files[file].is_locked) REAL(flock)(file, LOCK_UN);
-        if (files[file].is_inet) close(file);
+        if (files[file].is_inet) close(file), is_fresh = 1;
     }
 }
 
@@ -240,10 +302,13 @@ void machine_kill(int group) {
 
 void machine_ends(void *argument) {
     struct thread *it = argument;
+    /* Other destructors that the C library calls come first. */
+    if (++it->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(ends, it)) return;
     it->state = ENDED;
     leave(it);
     self = NULL;
     switches++;
+    leaving = (pid_t)kernel(SYS_gettid, 0, 0, 0, 0);
     hand_over(choose());
 }
 
@@ -335,6 +400,26 @@ static void fill(uint8_t *bytes, size_t count) {
     }
 }
 
+/* A call that would wait, or look at a clock, outside of the machine: the history would not repeat. */
+static void unknown(const char *name) {
+    fprintf(stderr, "the machine does not know %s\n", name);
+    _exit(86);
+}
+
+static int is_wait(long number) {
+    static const long waits[] = {
+        SYS_futex, SYS_futex_waitv, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_nanosleep, SYS_clock_nanosleep,
+        SYS_clock_gettime, SYS_gettimeofday, SYS_io_uring_enter, SYS_timerfd_settime, SYS_fsync, SYS_fdatasync, SYS_flock,
+        /* Those that newer processors have no more. */
+#ifdef SYS_poll
+        SYS_poll, SYS_select, SYS_epoll_wait, SYS_time,
+#endif
+    };
+    for (unsigned n = 0; n < sizeof waits / sizeof *waits; n++)
+        if (waits[n] == number) return 1;
+    return 0;
+}
+
 long syscall(long number, ...) {
     va_list list;
     va_start(list, number);
@@ -347,6 +432,7 @@ long syscall(long number, ...) {
             return futex((uint32_t *)a, (int)b, (uint32_t)c, (const struct timespec *)d);
     }
     if (self && number == SYS_getrandom) return fill((uint8_t *)a, (size_t)b), b;
+    if (self && is_wait(number)) unknown("syscall");
     return REAL(syscall)(number, a, b, c, d, e, f);
 }
 
@@ -363,14 +449,57 @@ int epoll_wait(int epoll, struct epoll_event *events, int most, int milliseconds
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
     if (!self) return REAL(clock_nanosleep)(clock, flags, time, left);
-    uint64_t until = flags & TIMER_ABSTIME ? nanos(time) : now + nanos(time);
-    wait_for(until, NULL, -1, NULL);
+    int64_t at = (int64_t)nanos(time);
+    if (!(flags & TIMER_ABSTIME)) at += (int64_t)now;
+    else if (clock == CLOCK_REALTIME) at -= wall_now() - (int64_t)now;
+    wait_for(at > 0 ? (uint64_t)at : 0, NULL, -1, NULL);
     return 0;
 }
 
 int nanosleep(const struct timespec *time, struct timespec *left) {
     if (!self) return REAL(nanosleep)(time, left);
     return sleep_for(nanos(time)), 0;
+}
+
+int usleep(useconds_t micros) {
+    if (!self) return REAL(usleep)(micros);
+    return sleep_for((uint64_t)micros * 1000), 0;
+}
+
+unsigned sleep(unsigned seconds) {
+    if (!self) return REAL(sleep)(seconds);
+    return sleep_for(seconds * SECOND), 0;
+}
+
+/* Waits that nobody in this process has needed so far. */
+
+#define UNKNOWN(name, parameters, ...) \
+    int name parameters { \
+        if (self) unknown(#name); \
+        return REAL(name)(__VA_ARGS__); \
+    }
+
+UNKNOWN(pthread_cond_wait, (pthread_cond_t *it, pthread_mutex_t *mutex), it, mutex)
+UNKNOWN(pthread_cond_timedwait, (pthread_cond_t *it, pthread_mutex_t *mutex, const struct timespec *time), it, mutex, time)
+UNKNOWN(pthread_cond_clockwait, (pthread_cond_t *it, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *time), it, mutex, clock, time)
+UNKNOWN(pthread_mutex_timedlock, (pthread_mutex_t *it, const struct timespec *time), it, time)
+UNKNOWN(pthread_mutex_clocklock, (pthread_mutex_t *it, clockid_t clock, const struct timespec *time), it, clock, time)
+UNKNOWN(pthread_rwlock_rdlock, (pthread_rwlock_t *it), it)
+UNKNOWN(pthread_rwlock_wrlock, (pthread_rwlock_t *it), it)
+UNKNOWN(pthread_barrier_wait, (pthread_barrier_t *it), it)
+UNKNOWN(sem_wait, (sem_t *it), it)
+UNKNOWN(sem_timedwait, (sem_t *it, const struct timespec *time), it, time)
+UNKNOWN(sem_clockwait, (sem_t *it, clockid_t clock, const struct timespec *time), it, clock, time)
+UNKNOWN(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *time, const sigset_t *mask), files, count, time, mask)
+UNKNOWN(select, (int count, fd_set *in, fd_set *out, fd_set *errors, struct timeval *time), count, in, out, errors, time)
+UNKNOWN(epoll_pwait, (int epoll, struct epoll_event *events, int most, int time, const sigset_t *mask), epoll, events, most, time, mask)
+UNKNOWN(epoll_pwait2, (int epoll, struct epoll_event *events, int most, const struct timespec *time, const sigset_t *mask), epoll, events, most, time, mask)
+UNKNOWN(getentropy, (void *bytes, size_t count), bytes, count)
+UNKNOWN(accept, (int file, struct sockaddr *address, socklen_t *length), file, address, length)
+
+int poll(struct pollfd *them, nfds_t count, int milliseconds) {
+    if (self && milliseconds) unknown("poll");
+    return REAL(poll)(them, count, milliseconds);
 }
 
 /* Clocks and random bytes. */
@@ -453,6 +582,7 @@ int close(int file) {
 }
 
 int flock(int file, int operation) {
+    if (self && !(operation & (LOCK_UN | LOCK_NB))) unknown("flock");
     int failed = REAL(flock)(file, operation);
     if (self && !failed && file < FILES) files[file].is_locked = !(operation & LOCK_UN), files[file].group = self->group;
     return failed;
@@ -472,9 +602,60 @@ int bind(int file, const struct sockaddr *address, socklen_t length) {
     return 0;
 }
 
+/* Connects for real; what the socket was is closed. */
+static int connect_to_database(int file, const struct sockaddr *address, socklen_t length) {
+    int yes = 1, flags = fcntl(file, F_GETFL), real = REAL(socket)(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (real < 0) return -1;
+    int failed = REAL(connect)(real, address, length) || REAL(setsockopt)(real, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes)
+        || fcntl(real, F_SETFL, flags) || dup3(real, file, O_CLOEXEC) < 0;
+    int error = errno;
+    REAL(close)(real);
+    if (failed) return errno = error, -1;
+    files[file].is_real = files[file].in.has_letters = is_fresh = 1;
+    files[file].peer = database, files[file].port = next_port++;
+    if (file > last_real) last_real = file;
+    return 0;
+}
+
+/* Follows messages: a start, a query, a function and a Sync are answered in the end by the database's readiness. */
+static void follow(struct file *it, struct stream *stream, const uint8_t *bytes, size_t count) {
+    is_fresh = 1;
+    for (const uint8_t *end = bytes + count; bytes < end;) {
+        if (stream->left) {
+            size_t skipped = stream->left < (size_t)(end - bytes) ? stream->left : (size_t)(end - bytes);
+            stream->left -= (uint32_t)skipped, bytes += skipped;
+            continue;
+        }
+        stream->head[stream->there++] = *bytes++;
+        unsigned letter = stream->has_letters;
+        if (stream->there < letter + 4) continue;
+        const uint8_t *length = stream->head + letter;
+        stream->left = ((uint32_t)length[0] << 24 | (uint32_t)length[1] << 16 | (uint32_t)length[2] << 8 | length[3]) - 4;
+        if (stream == &it->in) it->owes -= stream->head[0] == 'Z';
+        else it->owes += !letter || strchr("QFS", stream->head[0]) != NULL;
+        stream->there = 0, stream->has_letters = 1;
+    }
+}
+
+static int is_real(int file) { return file >= 0 && file < FILES && files[file].is_real; }
+
+ssize_t send(int file, const void *bytes, size_t count, int flags) {
+    ssize_t sent = REAL(send)(file, bytes, count, flags);
+    if (sent > 0 && is_real(file)) follow(&files[file], &files[file].out, bytes, (size_t)sent);
+    return sent;
+}
+
+ssize_t recv(int file, void *bytes, size_t count, int flags) {
+    ssize_t received = REAL(recv)(file, bytes, count, flags);
+    if (received > 0 && is_real(file)) follow(&files[file], &files[file].in, bytes, (size_t)received);
+    if (received == 0 && is_real(file)) files[file].owes = 0;
+    return received;
+}
+
 int connect(int file, const struct sockaddr *address, socklen_t length) {
     if (!is_inet(file)) return REAL(connect)(file, address, length);
     uint16_t port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    if (database && port == database) return connect_to_database(file, address, length);
     struct listener *it = listener_of(port);
     struct sockaddr_un name;
     if (!it || REAL(connect)(file, (struct sockaddr *)&name, local_name(port, &name))) return errno = ECONNREFUSED, -1;
@@ -488,7 +669,7 @@ int accept4(int file, struct sockaddr *address, socklen_t *length, int flags) {
     int accepted = REAL(accept4)(file, NULL, NULL, flags);
     if (accepted < 0) return accepted;
     struct listener *it = listener_of(files[file].port);
-    files[accepted] = (struct file){ 1, 0, self->group, it->port, it->waiting[it->first++ % 8192] };
+    files[accepted] = (struct file){ .is_inet = 1, .group = self->group, .port = it->port, .peer = it->waiting[it->first++ % 8192] };
     name_of(files[accepted].peer, address, length);
     return accepted;
 }
