@@ -76,10 +76,11 @@ check_imports() {
 prepare_wine() {
     wine=$(command -v wine64 || compgen -G '/usr/lib/wine/wine64') || missing 'there is no Wine; Debian has it in wine64'
     export WINEPREFIX=$1/wine WINEDEBUG=-all
-    # Debian's Wine lacks this part of Windows.
+    # Debian's Wine lacks this part of Windows. It needs no C library, which zig would compile once more, for minutes.
     cat >"$1/random.c" <<'END'
 unsigned char __stdcall SystemFunction036(void *, unsigned long);
 __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *data, unsigned long long size) { return SystemFunction036(data, size); }
+int __stdcall DllMainCRTStartup(void *library, unsigned long reason, void *reserved) { return 1; }
 END
-    ZIG_TARGET=${zig_targets[x86_64-pc-windows-gnu]} deploy/zig-cc -shared -o "$1/bcryptprimitives.dll" "$1/random.c" -ladvapi32
+    ZIG_TARGET=${zig_targets[x86_64-pc-windows-gnu]} deploy/zig-cc -shared -nostdlib -o "$1/bcryptprimitives.dll" "$1/random.c" -ladvapi32
 }

@@ -77,10 +77,13 @@ echo 'what was paid survives a kill'
 
 printf '@echo %%CARD_PAYMENTS_URL%% %%1\r\n' >greet.cmd
 WINEPATH=Z:${root//\//\\} on_windows exec -- greet 'two words' | tr -d '\r' | grep -E '^http://127\.0\.0\.1:[0-9]+ "two words"$' >/dev/null
-on_windows exec -- card-payments.exe trigger charge.created --json | jq -e .event >/dev/null
+on_windows exec -- card-payments.exe trigger charge.captured --json | jq -e .event >/dev/null
 code=0
 on_windows exec -- cmd /c 'exit 7' || code=$?
 [ "$code" = 7 ]
 [ "$(on_windows exec --json </dev/null | jq -r .listening | cut -c 1-17)" = http://127.0.0.1: ]
-! compgen -G "$WINEPREFIX/drive_c/users/*/*emp/card-payments-*" || missing 'exec leaves a folder'
+data_folders() { find "$WINEPREFIX/drive_c" -name 'card-payments-*'; }
+[ -z "$(data_folders)" ] || missing 'exec leaves a folder'
+on_windows exec --keep -- cmd /c 'exit 0' 2>/dev/null
+[ 1 = "$(data_folders | wc -l)" ] || missing 'exec keeps no folder'
 echo 'exec'

@@ -16,8 +16,10 @@ use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
 use card_payments::config::{DatabaseOptions, without_empty_variables, wrong_variable};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
+use tempfile::TempDir;
 use tools::terminal::{self, BAD, print_result};
 
+use self::commands::exec::DataFolder;
 use self::commands::known_api::known_api;
 
 /// A card payments API server, and its commands.
@@ -155,13 +157,22 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
-    let ended = runtime.block_on(run(command));
+    let mut folder = None;
+    let ended = runtime.block_on(run(command, &mut folder));
     // A read of the standard input that nobody waits for any more would hold the program until the input ends.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    match ended {
+    let code = match ended {
         Ok(code) => code,
         Err(error) if terminal::is_reader_gone(&*error) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
+    };
+    match folder.map_or(Ok(()), TempDir::close) {
+        Err(error) if code == ExitCode::SUCCESS => failed(&error),
+        Err(error) => {
+            print_error(&error);
+            code
+        }
+        Ok(()) => code,
     }
 }
 
@@ -201,11 +212,11 @@ fn print_error(error: &dyn Display) {
     terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
 }
 
-async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
-        Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
-        Command::Record(command) => return Box::pin(commands::record::run(command)).await,
-        Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
+        Command::Exec(command) => return Box::pin(commands::exec::run(command, folder)).await,
+        Command::Record(command) => return Box::pin(commands::record::run(command, folder)).await,
+        Command::Examine(command) => return Box::pin(commands::examine::run(command, folder)).await,
         Command::Bench(command) => return Box::pin(commands::bench::run(*command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {

@@ -11,7 +11,7 @@ use tools::examine::receiver::{self, ReceiverOptions};
 use tools::examine::{examine_client, examine_own_receiver, examine_receiver};
 use tools::server_options::ServerOptions;
 
-use super::exec::{ServerSetup, serve_while};
+use super::exec::{DataFolder, ServerSetup, serve_while};
 use super::known_api::known_api;
 
 /// Examine a client of the API, or a receiver of its webhooks.
@@ -65,14 +65,17 @@ pub struct ExamineClient {
     fixtures: FixtureOptions,
 }
 
-pub async fn run(command: Examine) -> Result<ExitCode, Box<dyn Error>> {
+pub async fn run(command: Examine, folder: &mut DataFolder) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Examine::Receiver(command) => receiver(*command).await,
-        Examine::Client(command) => client(*command).await,
+        Examine::Receiver(command) => receiver(*command, folder).await,
+        Examine::Client(command) => client(*command, folder).await,
     }
 }
 
-async fn receiver(ExamineReceiver { options, server }: ExamineReceiver) -> Result<ExitCode, Box<dyn Error>> {
+async fn receiver(
+    ExamineReceiver { options, server }: ExamineReceiver,
+    folder: &mut DataFolder,
+) -> Result<ExitCode, Box<dyn Error>> {
     if !options.needs_server() {
         receiver::list(&options)?;
         return Ok(ExitCode::SUCCESS);
@@ -83,11 +86,14 @@ async fn receiver(ExamineReceiver { options, server }: ExamineReceiver) -> Resul
     // Tokens and times are the same in each run, too.
     let setup = ServerSetup { seed: Some(format!("examine {}", options.seed())), ..ServerSetup::default() };
     let run = |server, signals| examine_own_receiver(options, known_api(), server, signals);
-    Box::pin(serve_while(setup, None, |_| {}, run)).await
+    Box::pin(serve_while(setup, None, folder, |_| {}, run)).await
 }
 
-async fn client(ExamineClient { options, fixtures }: ExamineClient) -> Result<ExitCode, Box<dyn Error>> {
+async fn client(
+    ExamineClient { options, fixtures }: ExamineClient,
+    folder: &mut DataFolder,
+) -> Result<ExitCode, Box<dyn Error>> {
     let setup = ServerSetup { fixtures, ..ServerSetup::default() };
     let run = |server, signals| examine_client(options, known_api(), server, signals);
-    Box::pin(serve_while(setup, None, |_| {}, run)).await
+    Box::pin(serve_while(setup, None, folder, |_| {}, run)).await
 }

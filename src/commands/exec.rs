@@ -14,6 +14,7 @@ use base::platform::{self, Signal, on_signals};
 use card_payments::config::{FixtureOptions, without_empty_variables, wrong_variable};
 use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
+use tempfile::TempDir;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tools::own_server::{OwnServer, Signals, code_of, spawn, until_end};
@@ -59,12 +60,20 @@ const STOP: Duration = Duration::from_secs(5);
 /// How long it may take if it keeps its account: payments in flight end first.
 const EXPORT: Duration = Duration::from_mins(2);
 
-pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
-    Box::pin(serve_for(exec, None)).await
+/// The data directory of a server that lives as long as a command, for the caller to remove once the runtime has ended: until then
+/// the server's tasks have files open in it, which Windows does not remove, and may write others.
+pub type DataFolder = Option<TempDir>;
+
+pub async fn run(exec: Exec, folder: &mut DataFolder) -> Result<ExitCode, Box<dyn Error>> {
+    Box::pin(serve_for(exec, None, folder)).await
 }
 
 /// Serves for a command, and records its requests.
-pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
+pub async fn serve_for(
+    exec: Exec,
+    recorder: Option<Arc<Recorder>>,
+    folder: &mut DataFolder,
+) -> Result<ExitCode, Box<dyn Error>> {
     let Exec { fixtures, keep, log, json, command } = exec;
     let shown = command.is_empty();
     let show = move |banner: &Banner<'_>| {
@@ -81,7 +90,7 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
             Err(exit_code) => Ok(exit_code),
         }
     };
-    Box::pin(serve_while(ServerSetup { fixtures, keep, log, seed: None }, recorder, show, run)).await
+    Box::pin(serve_while(ServerSetup { fixtures, keep, log, seed: None }, recorder, folder, show, run)).await
 }
 
 /// How a server begins that lives as long as a command.
@@ -100,6 +109,7 @@ pub struct ServerSetup {
 pub async fn serve_while<W>(
     setup: ServerSetup,
     recorder: Option<Arc<Recorder>>,
+    folder: &mut DataFolder,
     show: impl FnOnce(&Banner<'_>),
     run: impl FnOnce(OwnServer, Signals) -> W,
 ) -> Result<ExitCode, Box<dyn Error>>
@@ -109,9 +119,9 @@ where
     let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let mut named = tempfile::Builder::new();
     platform::set_mode(&mut named, 0o700);
-    let mut folder = named.prefix("card-payments-").tempdir()?;
+    let path = folder.insert(named.prefix("card-payments-").tempdir()?).path().to_owned();
     let exports = setup.fixtures.export_on_exit.is_some();
-    let mut server = server(folder.path(), setup.fixtures)?;
+    let mut server = server(&path, setup.fixtures)?;
     server.database.seed = setup.seed.or(server.database.seed);
     if let Some(path) = &setup.log {
         let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -119,7 +129,6 @@ where
     }
     let (stop, stopped) = mpsc::channel(1);
     let (ready, is_ready) = oneshot::channel();
-    let own_folder = folder.path().to_owned();
     let mut serving = pin!(serve::serve(server, recorder, stopped, |banner| {
         show(banner);
         let key = |key: Option<&str>| key.unwrap_or_default().to_owned();
@@ -127,7 +136,7 @@ where
             url: banner.listening.clone(),
             secret_key: key(banner.secret_key),
             publishable_key: key(banner.publishable_key),
-            folder: own_folder,
+            folder: path,
         }));
     }));
     let running = async {
@@ -149,11 +158,8 @@ where
         Err(_) if exports => Some("the server does not stop, and its account is not exported".to_owned()),
         Ok(Ok(())) | Err(_) => None,
     };
-    if setup.keep {
-        folder.disable_cleanup(true);
-        terminal::print_notice(format_args!("The data directory is {}", folder.path().display()));
-    } else {
-        folder.close()?;
+    if let Some(kept) = folder.take_if(|_| setup.keep) {
+        terminal::print_notice(format_args!("The data directory is {}", kept.keep().display()));
     }
     match (lost, ended) {
         (Some(lost), Ok(ExitCode::SUCCESS)) => Err(lost.into()),

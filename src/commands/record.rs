@@ -10,7 +10,7 @@ use clap::Args;
 use tools::requests::FileFormat;
 use tools::terminal;
 
-use super::exec::{self, Exec};
+use super::exec::{self, DataFolder, Exec};
 
 /// Run a command as exec does, and record its requests.
 ///
@@ -32,11 +32,14 @@ pub struct Record {
     exec: Exec,
 }
 
-pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dyn Error>> {
+pub async fn run(
+    Record { to, format, exec }: Record,
+    folder: &mut DataFolder,
+) -> Result<ExitCode, Box<dyn Error>> {
     let format = FileFormat::for_file(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());
     let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
-    let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)))).await?;
+    let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)), folder)).await?;
     match recorder.finish() {
         Ok(()) => Ok(ended),
         Err(error) if ended == ExitCode::SUCCESS => Err(of_file(error).into()),

@@ -41,9 +41,19 @@ pub const LACKS: &[(&str, &str)] = if FILE_LOCKS_ARE_SEPARATE { &[] } else { &[s
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId(u64, u64);
 
-impl From<Metadata> for FileId {
-    fn from(file: Metadata) -> Self {
-        Self(file.dev(), file.ino())
+impl FileId {
+    /// Returns that of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|found| Self::from_metadata(&found))
+    }
+
+    /// Returns that of the file at a path.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        path.metadata().map(|found| Self::from_metadata(&found))
+    }
+
+    fn from_metadata(found: &Metadata) -> Self {
+        Self(found.dev(), found.ino())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::env::{split_paths, var, var_os};
 use std::ffi::{OsStr, OsString};
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::windows::fs::MetadataExt;
+use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::LazyLock;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::process::Command;
 use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+use winapi_util::file::information;
 
 use super::Signal;
 
@@ -38,13 +39,20 @@ pub const LACKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// When a file was created, which tells it from another one of its name.
+/// Volume and index, which identify a file whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId(u64);
+pub struct FileId(u64, u64);
 
-impl From<Metadata> for FileId {
-    fn from(file: Metadata) -> Self {
-        Self(file.creation_time())
+impl FileId {
+    /// Returns that of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        information(file).map(|found| Self(found.volume_serial_number(), found.file_index()))
+    }
+
+    /// Returns that of the file at a path.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        // To be asked what it is, a file need not be readable.
+        Self::of(&OpenOptions::new().access_mode(0).open(path)?)
     }
 }
 

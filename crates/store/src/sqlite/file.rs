@@ -123,13 +123,13 @@ impl DatabaseFile {
         let failed = |error| ConnectError::Folder(path.into(), error);
         let held = lock.map(|lock| Arc::clone(&lock.file));
         let id = if let Some(file) = &held {
-            file.metadata()
+            FileId::of(file)
         } else {
             refuse_other_name(path)?;
             make(path)?;
-            path.metadata()
+            FileId::at(path)
         };
-        let id = id.map_err(failed)?.into();
+        let id = id.map_err(failed)?;
         let is_away = AtomicBool::new(false);
         Ok(Self { path: path.into(), id, is_away, fences: Fences::default(), _held: held })
     }
@@ -141,7 +141,7 @@ impl DatabaseFile {
 
     /// Returns whether the file is still in place. Data written to a file that has lost its name is lost with the process.
     pub fn is_in_place(&self) -> bool {
-        let is_there = self.path.metadata().is_ok_and(|found| FileId::from(found) == self.id);
+        let is_there = FileId::at(&self.path).is_ok_and(|found| found == self.id);
         let was_away = self.is_away.swap(!is_there, Ordering::Relaxed);
         if was_away == is_there {
             let path = self.path.display();
