@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use simulated_disk::{Crash, Faults as DiskFaults};
 use simulated_machine::SERVERS_MAX;
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::random::Random;
@@ -15,23 +16,50 @@ use crate::options::Options;
 use crate::server::Server;
 
 /// What can go wrong: the server is killed, its power is cut, either in the middle of a commit; it is asked to stop and starts again, or
-/// is killed as it starts; it pauses; its clock jumps; the network loses connections, and receivers refuse webhooks.
-pub const KINDS: [&str; 10] = [
+/// is killed as it starts; it starts on a full disk after a kill, and its power is cut once it has answered; it pauses; its clock jumps;
+/// its disk is full; the network loses connections, and receivers refuse webhooks.
+pub const KINDS: [&str; 12] = [
     "kill",
     "power-cut",
     "stop-in-commit",
     "cut-in-commit",
     "restart",
     "killed-at-start",
+    "cut-after-start",
     "pause",
     "clock",
+    "full-disk",
     "loss",
     "receivers",
 ];
 
+/// A fault that a scenario is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// A kill.
+    Kill,
+    /// A clock that goes so far ahead that a call in flight seems to be lost.
+    ClockAhead,
+}
+
+/// What scenarios wish for.
+#[derive(Clone)]
+pub struct Wishes(mpsc::UnboundedSender<Wish>);
+
+impl Wishes {
+    pub fn send(&self, wish: Wish) {
+        // Once the faults have ended, nobody listens.
+        let _ = self.0.send(wish);
+    }
+}
+
 /// How long a server may take to start or to stop, with whatever is in flight.
 const START_MAX: Duration = Duration::from_mins(2);
 const STOP_MAX: Duration = Duration::from_mins(4);
+/// How far ahead a clock goes that a scenario wishes for, in milliseconds: by more than the thirty seconds after which a call is taken
+/// for lost, and by less than the five minutes by which a signature may be older than it says.
+const AHEAD_MIN: u64 = 31_000;
+const AHEAD_MAX: u64 = 240_000;
 /// The longest that an answer is on a cable.
 const CABLE_MAX: Duration = Duration::from_millis(600);
 /// All flushes take a while.
@@ -49,7 +77,11 @@ pub struct Fate {
     installation: Arc<Installation>,
     history: History,
     random: Random,
+    /// The kinds of faults that may happen, and those that happen by themselves.
+    allowed: Vec<&'static str>,
     kinds: Vec<&'static str>,
+    wishes: mpsc::UnboundedReceiver<Wish>,
+    wish: Wishes,
     /// How often each kind of fault has happened.
     pub happened: BTreeMap<&'static str, usize>,
     number: i32,
@@ -69,11 +101,15 @@ impl Fate {
         // Histories with few kinds of faults go farther than those with all.
         let drawn = KINDS.into_iter().filter(|_| random.below(2) == 0).collect::<Vec<_>>();
         let kinds = drawn.into_iter().filter(|kind| options.allows(kind)).collect();
+        let (wish, wishes) = mpsc::unbounded_channel();
         let mut fate = Self {
             installation: Arc::clone(installation),
             history: history.clone(),
             random,
+            allowed: options.faults.clone(),
             kinds,
+            wishes,
+            wish: Wishes(wish),
             happened: BTreeMap::new(),
             number: 0,
             server: None,
@@ -90,18 +126,41 @@ impl Fate {
     /// Leaves out all kinds of faults but these.
     pub fn leave_in(&mut self, kinds: &[&str]) {
         self.kinds.retain(|kind| kinds.contains(kind));
+        self.allowed.retain(|kind| kinds.contains(kind));
+    }
+
+    /// Returns where scenarios send their wishes.
+    pub fn wishes(&self) -> Wishes {
+        self.wish.clone()
     }
 
     /// Lets faults happen until this time of the machine.
     pub async fn strike_until(&mut self, end: Duration) {
         while simulated_machine::now() < end {
             let pause = Duration::from_millis(200 + self.random.below(2_500));
-            sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
+            let pause = pause.min(end.saturating_sub(simulated_machine::now()));
+            let wish = timeout(pause, self.wishes.recv()).await.ok().flatten();
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
-            let is_over = simulated_machine::now() >= end || self.number + 3 >= SERVERS_MAX;
-            if !is_over && self.kinds.contains(&kind) {
-                self.strike(kind).await;
+            if simulated_machine::now() >= end || self.number + 5 >= SERVERS_MAX {
+                continue;
             }
+            match wish {
+                Some(wish) => self.grant(wish).await,
+                None if self.kinds.contains(&kind) => self.strike(kind).await,
+                None => {}
+            }
+        }
+    }
+
+    async fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Kill if self.allowed.contains(&"kill") => self.strike("kill").await,
+            Wish::ClockAhead if self.allowed.contains(&"clock") => {
+                self.note("clock");
+                let ahead = AHEAD_MIN + self.random.below(AHEAD_MAX - AHEAD_MIN);
+                simulated_machine::set_wall(self.number, i64::try_from(ahead).unwrap());
+            }
+            Wish::Kill | Wish::ClockAhead => {}
         }
     }
 
@@ -122,6 +181,13 @@ impl Fate {
             "stop-in-commit" => self.kill_in_commit(Crash::Kill).await,
             "cut-in-commit" => self.kill_in_commit(Crash::PowerCut).await,
             "restart" => self.restart().await,
+            "cut-after-start" => self.cut_after_start().await,
+            "full-disk" => {
+                self.fill_disk();
+                let time = Duration::from_millis(self.random.below(4_000));
+                sleep(time).await;
+                self.installation.disk.set_faults(SLOW_DISK);
+            }
             "pause" => {
                 let time = Duration::from_millis(self.random.below(70_000));
                 simulated_machine::pause(self.number, time);
@@ -152,13 +218,35 @@ impl Fate {
         let changes = self.random.below(40);
         self.history.excuse(true);
         self.installation.disk.stop_after(changes);
-        for _ in 0..10_000 {
-            if self.installation.disk.is_stopped() {
-                break;
-            }
-            sleep(Duration::from_micros(200)).await;
-        }
+        let disk = self.installation.disk.clone();
+        wait_until(Duration::from_secs(2), || disk.is_stopped()).await;
         self.kill(crash).await;
+    }
+
+    /// Kills the server in the middle of a flush, starts one that cannot write, and cuts its power once it has answered: what it has
+    /// shown was in the log of the killed one.
+    async fn cut_after_start(&mut self) {
+        let disk = self.installation.disk.clone();
+        let changes = disk.changes();
+        wait_until(Duration::from_secs(2), || disk.changes() > changes).await;
+        simulated_machine::kill(self.number);
+        self.server = None;
+        disk.crash(Crash::Kill);
+        self.fill_disk();
+        self.start().await;
+        let answered = self.history.requests();
+        wait_until(Duration::from_secs(2), || self.history.requests() > answered).await;
+        simulated_machine::kill(self.number);
+        self.server = None;
+        disk.set_faults(SLOW_DISK);
+        disk.crash(Crash::PowerCut);
+        self.start().await;
+    }
+
+    /// Leaves no room for another page of the database.
+    fn fill_disk(&self) {
+        let used = self.installation.disk.files().values().map(Vec::len).sum();
+        self.installation.disk.set_faults(DiskFaults { capacity: Some(used), ..SLOW_DISK });
     }
 
     async fn restart(&mut self) {
@@ -204,5 +292,14 @@ impl Fate {
         {
             self.history.fail("a server that was asked to stop has not ended");
         }
+    }
+}
+
+/// Waits for so long at most.
+async fn wait_until(most: Duration, is_so: impl Fn() -> bool) {
+    const LOOK_AGAIN: Duration = Duration::from_micros(200);
+    let end = simulated_machine::now() + most;
+    while !is_so() && simulated_machine::now() < end {
+        sleep(LOOK_AGAIN).await;
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! `cargo test --test simulation -- --seed 7` runs one history, and fails unless the judge is content; `--seconds-of-shop` says for how
 //! long clients pay while faults happen, and `--print` shows the history. `--fresh 60` runs seeds that were never run for so many
-//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `mutants` lists slips of the server, `--mutant`
-//! gives it one, and `--find-within 20` says which of the first seeds finds it.
+//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `mutants` lists slips of the server and the
+//! seeds within which each is found, `--mutant` gives it one, `--find-within 20` says which of the first seeds finds it, and `--find-all`
+//! whether those do within which it is to be found.
 
 // Tells clippy that all of this is test code: unwrap is allowed.
 #![cfg(test)]
 
+mod acquirer_book;
 mod billing;
+mod bounds;
 mod client;
+mod coverage;
 mod faults;
 mod harness;
 mod history;
@@ -22,6 +26,7 @@ mod options;
 mod payer;
 mod programs;
 mod receivers;
+mod scenarios;
 mod server;
 mod shop;
 
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
         Command::Fresh(seconds) => programs::fresh(seconds, &options),
         Command::Twice => programs::twice(&options),
         Command::Mutants => programs::mutants(),
-        Command::Find(within) => programs::find(within, &options),
+        Command::Find(within) => programs::find(|_| within, &options),
+        Command::FindAll => programs::find(bounds::seeds, &options),
     }
 }

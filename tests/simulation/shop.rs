@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::mutants;
+use base::{coverage, mutants};
 use futures::future::join_all;
 use http::Method;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
 use tokio::runtime::Builder;
-use tokio::time::timeout;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
 use crate::faults::Fate;
@@ -24,6 +25,7 @@ use crate::network::{Network, at};
 use crate::options::Options;
 use crate::payer::Payer;
 use crate::receivers::Receivers;
+use crate::scenarios::{self, Stage};
 
 const CLIENTS_MAX: u64 = 5;
 /// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
@@ -38,7 +40,7 @@ const ACQUIRER: u16 = 8081;
 const RECEIVERS: u16 = 8082;
 const TO_SERVER: u16 = 9080;
 const TO_ACQUIRER: u16 = 9081;
-const TO_RECEIVERS: u16 = 9082;
+pub const TO_RECEIVERS: u16 = 9082;
 
 /// Runs the history of a seed, and prints what is wrong with it and its digest.
 pub fn run(seed: u64, options: &Options) -> ExitCode {
@@ -52,7 +54,10 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
         panics.fail(panic);
     }));
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(live(seed, options, &history));
+    LocalSet::new().block_on(&runtime, live(seed, options, &history));
+    if options.covers {
+        coverage::reached().iter().for_each(|place| println!("reached: {place}"));
+    }
     let (failures, digest) = history.end();
     for failure in &failures {
         println!("seed {seed}: {failure}");
@@ -84,7 +89,6 @@ async fn live(seed: u64, options: &Options, history: &History) {
         1 => (false, false),
         _ => (false, true),
     };
-    serve_acquirer(ACQUIRER);
     let receivers = Receivers::listen(RECEIVERS, next(), history);
     if !options.allows("receivers") {
         receivers.behave();
@@ -94,6 +98,9 @@ async fn live(seed: u64, options: &Options, history: &History) {
     }
     let acquirer = is_remote.then_some(TO_ACQUIRER);
     let installation = Arc::new(Installation::new(next(), SERVER, acquirer, has_model));
+    if is_remote {
+        serve_acquirer(ACQUIRER, &installation.book());
+    }
     let mut fate = Fate::begin(&installation, next(), options, history).await;
     if has_model {
         // A payment that a kill interrupts has failed, with an event, before its key pays again: the model knows of no such event. And it
@@ -122,6 +129,19 @@ async fn live(seed: u64, options: &Options, history: &History) {
             }));
         }
     }
+    let plays = scenarios::draw(&mut Random(next()), has_model);
+    let plays = plays.into_iter().filter(|it| options.plays(it.name)).map(|scenario| {
+        let (maker, receivers, wishes, seed) = (maker.clone(), receivers.clone(), fate.wishes(), next());
+        history.note(format_args!("scenario {}", scenario.name));
+        let wait = options.shop.mul_f64(Random(seed).below(100) as f64 / 150.0);
+        let name = scenario.name;
+        spawn_local(async move {
+            sleep(wait).await;
+            let stage = Stage::open(&maker, name.into(), seed, receivers, wishes, end).await;
+            scenario.play(stage).await;
+        })
+    });
+    let plays: Vec<_> = plays.collect();
     fate.strike_until(end).await;
     fate.heal();
     network.heal();
@@ -138,8 +158,13 @@ async fn live(seed: u64, options: &Options, history: &History) {
     if timeout(JUDGED_MAX, judging).await.is_err() {
         return history.fail("the judge gets no answers");
     }
+    // One that has panicked has said why.
+    if timeout(JUDGED_MAX, join_all(plays)).await.is_err() {
+        return history.fail("a scenario does not end");
+    }
     fate.end().await;
-    prove(&installation.location(), history).await;
+    let book = is_remote.then(|| installation.book());
+    prove(&installation.location(), book.as_deref(), history).await;
     println!(
         "seed {seed}: {} requests of {clients} {} in {} s, {} switches, acquirer {}, faults {:?}",
         history.requests(),
