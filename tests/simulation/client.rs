@@ -170,11 +170,6 @@ impl Client {
         self.repeat(&self.request(call), is_answer).await.into()
     }
 
-    /// Sends a request once, whatever comes of it.
-    pub async fn send_once(&self, call: &Call) -> Option<Answer> {
-        self.send(&self.request(call)).await.map(Answer::from)
-    }
-
     /// Sends a request of JSON until its outcome is known.
     pub async fn insist(&self, method: Method, path: &str, key: Option<&str>, body: &Value) -> Answer {
         let call = Call { key: key.map(str::to_owned), ..Call::new(method, path, body.clone()) };

@@ -79,11 +79,12 @@ impl Tx {
         }
         self.begin.statements.committed();
         let derived = begun.commit(statements).await?;
-        let sums = WriteBuffer { sums, ..WriteBuffer::default() };
         if !sums.is_empty() {
+            let mut own = WriteBuffer::default();
+            own.sums = sums;
             let after = OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?;
             let slot = after.slot();
-            after.commit(sums.into_statements(backend, None, slot)).await?;
+            after.commit(own.into_statements(backend, None, slot)).await?;
         }
         Ok(derived)
     }
