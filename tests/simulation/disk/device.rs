@@ -164,6 +164,10 @@ impl Device {
         }
     }
 
+    pub fn used(&self) -> usize {
+        self.state().used()
+    }
+
     pub fn changes(&self) -> u64 {
         self.state().changes
     }
@@ -240,15 +244,18 @@ impl State {
         per_million > 0 && self.random.below(MILLION) < per_million
     }
 
-    /// Returns how many bytes more fit.
-    fn room(&self) -> usize {
-        let Some(capacity) = self.faults.capacity else { return usize::MAX };
+    fn used(&self) -> usize {
         let used = self.folder.names().map(|(_, file)| {
             let opened = &self.files[&file];
             let shared = opened.shared_memory.upgrade().map_or(0, |memory| memory.regions() * REGION);
             opened.file.content().len() + shared
         });
-        capacity.saturating_sub(used.sum())
+        used.sum()
+    }
+
+    /// Returns how many bytes more fit.
+    fn room(&self) -> usize {
+        self.faults.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(self.used()))
     }
 }
 
@@ -256,7 +263,12 @@ impl Handle {
     /// Returns the state of a machine that runs, and the file.
     fn live(&self) -> Result<MutexGuard<'_, State>, Code> {
         let state = self.device.state();
-        if state.is_stopped || state.start != self.start { Err(ffi::SQLITE_IOERR) } else { Ok(state) }
+        self.check_live(&state)?;
+        Ok(state)
+    }
+
+    fn check_live(&self, state: &State) -> Result<(), Code> {
+        if state.is_stopped || state.start != self.start { Err(ffi::SQLITE_IOERR) } else { Ok(()) }
     }
 
     /// Reads as much as there is.
@@ -272,11 +284,10 @@ impl Handle {
         Ok(read)
     }
 
-    /// Writes all, or a part and fails.
+    /// Writes all, or a part and fails; a machine that stops here has written a part, too.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Code> {
         let mut state = self.live()?;
-        state.begin_change()?;
-        let fails = state.happens(|faults| faults.write_errors);
+        let fails = state.begin_change().is_err() || state.happens(|faults| faults.write_errors);
         let room = state.room().saturating_add(state.content_length(self.file).saturating_sub(offset));
         let (fits, result) = if fails {
             let sectors = state.random.below(bytes.len().div_ceil(SECTOR).max(1) as u64);
@@ -304,33 +315,35 @@ impl Handle {
         Ok(())
     }
 
-    /// Flushes the file, and its name if it is new.
+    /// Flushes the file, and its name if it is new. What others write during a slow flush is not flushed, and if the power is cut
+    /// meanwhile nothing is.
     pub fn flush(&mut self) -> Result<(), Code> {
-        let mut state = self.device.state();
-        if state.start != self.start || state.is_stopped {
-            return Err(ffi::SQLITE_IOERR);
-        }
+        let mut state = self.live()?;
         state.begin_change()?;
         let slow = state.happens(|faults| faults.slow_flushes).then(|| {
             let most = u64::try_from(state.faults.slowest_flush.as_micros()).unwrap_or(u64::MAX);
             Duration::from_micros(state.random.below(most.saturating_add(1)))
         });
         let fails = state.happens(|faults| faults.flush_errors);
-        let State { random, folder, files, .. } = &mut *state;
-        let file = &mut files.get_mut(&self.file).expect("an open file").file;
-        if fails {
-            file.fail_to_flush(random);
-        } else {
-            file.flush();
-            if std::mem::take(&mut self.flushes_folder) {
-                folder.flush();
-            }
-        }
+        let changes = state.file(self.file).changes();
         drop(state);
         if let Some(slow) = slow {
             self.device.pause(slow);
         }
-        if fails { Err(ffi::SQLITE_IOERR_FSYNC) } else { Ok(()) }
+        let device = Arc::clone(&self.device);
+        let mut state = device.state();
+        self.check_live(&state)?;
+        let State { random, folder, files, .. } = &mut *state;
+        let file = &mut files.get_mut(&self.file).expect("an open file").file;
+        if fails {
+            file.fail_to_flush(random);
+            return Err(ffi::SQLITE_IOERR_FSYNC);
+        }
+        file.flush(changes);
+        if std::mem::take(&mut self.flushes_folder) {
+            folder.flush();
+        }
+        Ok(())
     }
 
     pub fn length(&self) -> Result<usize, Code> {

@@ -1,6 +1,6 @@
 //! The bytes of a file: as processes read them, and as a power cut leaves them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::random::Random;
 
@@ -20,13 +20,15 @@ enum Change {
 pub struct File {
     content: Vec<u8>,
     flushed: Vec<u8>,
-    unflushed: Vec<Change>,
+    unflushed: VecDeque<Change>,
+    /// How many changes the disk has seen, or lost.
+    done: u64,
 }
 
 impl File {
     /// Creates a file that is on the disk.
     pub fn flushed(content: Vec<u8>) -> Self {
-        Self { flushed: content.clone(), content, unflushed: Vec::new() }
+        Self { flushed: content.clone(), content, ..Self::default() }
     }
 
     /// Returns what processes read.
@@ -44,18 +46,26 @@ impl File {
         let first = offset / SECTOR;
         let last = end.next_multiple_of(SECTOR).min(self.content.len());
         let sectors = self.content[first * SECTOR..last].to_vec();
-        self.unflushed.push(Change::Write { first, sectors, length: self.content.len() });
+        self.unflushed.push_back(Change::Write { first, sectors, length: self.content.len() });
     }
 
     /// Sets the length.
     pub fn truncate(&mut self, length: usize) {
         self.content.resize(length, 0);
-        self.unflushed.push(Change::Truncation(length));
+        self.unflushed.push_back(Change::Truncation(length));
     }
 
-    /// Flushes every change since the last flush, whatever became of that.
-    pub fn flush(&mut self) {
-        for change in self.unflushed.drain(..) {
+    /// Returns how many changes there were.
+    pub fn changes(&self) -> u64 {
+        self.done + self.unflushed.len() as u64
+    }
+
+    /// Flushes the first so many changes, whatever became of earlier flushes.
+    pub fn flush(&mut self, changes: u64) {
+        while self.done < changes
+            && let Some(change) = self.unflushed.pop_front()
+        {
+            self.done += 1;
             match change {
                 Change::Write { first, sectors, length } => {
                     put(&mut self.flushed, first, &sectors, length);
@@ -63,13 +73,16 @@ impl File {
                 Change::Truncation(length) => self.flushed.resize(length, 0),
             }
         }
-        self.flushed.resize(self.content.len(), 0);
+        if self.unflushed.is_empty() {
+            self.flushed.resize(self.content.len(), 0);
+        }
     }
 
     /// Fails to flush, as Linux does: some changes have reached the disk, and none of the others will, because its pages count as
     /// clean from now on.
     pub fn fail_to_flush(&mut self, random: &mut Random) {
         self.flushed = self.survivors(random);
+        self.done = self.changes();
         self.unflushed.clear();
     }
 

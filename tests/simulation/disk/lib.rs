@@ -78,6 +78,11 @@ impl Disk {
         self.0.set_on_pause(Arc::new(on_pause));
     }
 
+    /// Returns how many bytes all files have together, as a capacity counts them.
+    pub fn used(&self) -> usize {
+        self.0.used()
+    }
+
     /// Returns how many changes there were: writes, truncations, flushes, new names and deleted ones.
     pub fn changes(&self) -> u64 {
         self.0.changes()

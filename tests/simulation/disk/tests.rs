@@ -186,8 +186,7 @@ fn files_outside_of_the_folder_are_the_machines() {
 fn a_full_disk_refuses_writes_until_there_is_room() {
     let machine = Machine::new(1, LOG);
     let connection = machine.open().unwrap();
-    let used = machine.files().values().map(Vec::len).sum::<usize>();
-    machine.fails(Faults { capacity: Some(used + 100_000), ..Faults::default() });
+    machine.fails(Faults { capacity: Some(machine.disk.used() + 100_000), ..Faults::default() });
     let refused = (1..100).find_map(|id| charge(&connection, id).err().map(|error| (id, error)));
     let (last, error) = refused.expect("the disk is full");
     assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
@@ -314,12 +313,12 @@ fn a_failed_flush_leaves_pages_that_no_later_flush_writes() {
     for seed in 0..20 {
         file.write(0, &[b'b'; SECTOR]);
         file.fail_to_flush(&mut Random(seed));
-        file.flush();
+        file.flush(file.changes());
         assert_eq!(file.content(), [b'b'; SECTOR], "processes still read it");
         file.cut_power(&mut Random(seed));
         lost |= file.content() == [b'a'; SECTOR];
         file.write(0, &[b'a'; SECTOR]);
-        file.flush();
+        file.flush(file.changes());
     }
     assert!(lost);
 }
@@ -335,5 +334,92 @@ fn a_name_that_a_cut_of_the_power_gives_back_still_has_its_file() {
         machine.disk.crash(Crash::Kill);
         machine.disk.crash(Crash::PowerCut);
         assert_eq!(charges(&machine.open().unwrap()).unwrap(), [1]);
+    }
+}
+
+#[test]
+fn what_is_written_during_a_slow_flush_is_lost_like_what_was_never_flushed() {
+    let (mut kept, mut lost) = (0, 0);
+    for seed in 0..40 {
+        let mut file = File::flushed(vec![b'a'; 2 * SECTOR]);
+        file.write(0, &[b'b'; SECTOR]);
+        let begun = file.changes();
+        file.write(SECTOR, &[b'c'; SECTOR]);
+        file.flush(begun);
+        file.cut_power(&mut Random(seed));
+        assert_eq!(file.content()[..SECTOR], [b'b'; SECTOR], "seed {seed}");
+        if file.content()[SECTOR] == b'c' { kept += 1 } else { lost += 1 }
+    }
+    assert!(kept > 0 && lost > 0, "{kept}, {lost}");
+}
+
+#[test]
+fn a_power_cut_during_a_slow_flush_leaves_a_commit_that_nobody_was_told_of() {
+    let (mut kept, mut lost) = (0, 0);
+    for seed in 0..40 {
+        let machine = Machine::new(seed, LOG);
+        let connection = machine.open().unwrap();
+        charge(&connection, 1).unwrap();
+        machine.fails(Faults {
+            slow_flushes: EVERY,
+            slowest_flush: Duration::from_secs(1),
+            ..Faults::default()
+        });
+        let disk = machine.disk.clone();
+        machine.disk.on_pause(move |_| disk.crash(Crash::PowerCut));
+        charge(&connection, 2).unwrap_err();
+        machine.disk.on_pause(|_| {});
+        let connection = machine.open().unwrap();
+        assert!(is_sound(&connection).unwrap(), "seed {seed}");
+        match charges(&connection).unwrap()[..] {
+            [1] => lost += 1,
+            [1, 2] => kept += 1,
+            ref other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(kept > 0 && lost > 0, "{kept}, {lost}");
+}
+
+#[test]
+fn a_machine_that_stops_within_a_write_has_written_a_part_of_it() {
+    let mut parts = 0;
+    for seed in 0..60 {
+        let machine = Machine::new(seed, LOG);
+        let connection = machine.open().unwrap();
+        charge(&connection, 1).unwrap();
+        let before = machine.files();
+        // The second write of a commit is a page's.
+        machine.disk.stop_after(1);
+        charge(&connection, 2).unwrap_err();
+        machine.disk.crash(Crash::Kill);
+        let log = machine.files()["shop.db-wal"].len();
+        let header = before["shop.db-wal"].len() + 24;
+        assert!((header..header + 4096).contains(&log), "seed {seed}: {header}, {log}");
+        parts += usize::from(log > header);
+        let connection = machine.open().unwrap();
+        assert_eq!(charges(&connection).unwrap(), [1]);
+        assert!(is_sound(&connection).unwrap());
+    }
+    assert!(parts > 0);
+}
+
+#[test]
+fn a_disk_that_was_full_takes_what_it_refused_even_after_a_crash() {
+    for (seed, crash) in (0..40).flat_map(|seed| [(seed, Crash::Kill), (seed, Crash::PowerCut)]) {
+        let machine = Machine::new(seed, LOG);
+        let connection = machine.open().unwrap();
+        machine.fails(Faults { capacity: Some(machine.disk.used() + 60_000), ..Faults::default() });
+        let mut acknowledged: Vec<_> = (1..60).filter(|id| charge(&connection, *id).is_ok()).collect();
+        assert!(acknowledged.len() < 59, "it is full");
+        machine.disk.crash(crash);
+        machine.fails(Faults::default());
+        let connection = machine.open().unwrap();
+        assert_eq!(charges(&connection).unwrap(), acknowledged, "seed {seed}, {crash:?}");
+        for id in 60..120 {
+            charge(&connection, id).unwrap();
+            acknowledged.push(id);
+        }
+        assert_eq!(charges(&connection).unwrap(), acknowledged);
+        assert!(is_sound(&connection).unwrap());
     }
 }
