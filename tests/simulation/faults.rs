@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::server::Server;
 
 /// What can go wrong: the server is killed, its power is cut, either in the middle of a commit; it is asked to stop and starts again, or
-/// is killed as it starts; it starts on a full disk after a kill, and its power is cut once it has answered; it pauses; its clock jumps;
+/// is killed as it starts; it starts on a slow disk after a kill, and its power is cut once it has answered; it pauses; its clock jumps;
 /// its disk is full; the network loses connections, and receivers refuse webhooks.
 pub const KINDS: [&str; 12] = [
     "kill",
@@ -62,6 +62,8 @@ const AHEAD_MIN: u64 = 31_000;
 const AHEAD_MAX: u64 = 240_000;
 /// The longest that an answer is on a cable.
 const CABLE_MAX: Duration = Duration::from_millis(600);
+/// The longest flush of a disk that has much to do.
+const LONG_FLUSH: Duration = Duration::from_secs(3);
 /// All flushes take a while.
 const SLOW_DISK: DiskFaults = DiskFaults {
     read_errors: 0,
@@ -223,8 +225,8 @@ impl Fate {
         self.kill(crash).await;
     }
 
-    /// Kills the server in the middle of a flush, starts one that cannot write, and cuts its power once it has answered: what it has
-    /// shown was in the log of the killed one.
+    /// Kills the server in the middle of a flush, starts one whose flushes take long, and cuts its power once it has answered: what it
+    /// has shown may come from the log of the killed one.
     async fn cut_after_start(&mut self) {
         let disk = self.installation.disk.clone();
         let changes = disk.changes();
@@ -232,10 +234,10 @@ impl Fate {
         simulated_machine::kill(self.number);
         self.server = None;
         disk.crash(Crash::Kill);
-        self.fill_disk();
+        disk.set_faults(DiskFaults { slowest_flush: LONG_FLUSH, ..SLOW_DISK });
         self.start().await;
         let answered = self.history.requests();
-        wait_until(Duration::from_secs(2), || self.history.requests() > answered).await;
+        wait_until(LONG_FLUSH, || self.history.requests() > answered).await;
         simulated_machine::kill(self.number);
         self.server = None;
         disk.set_faults(SLOW_DISK);
@@ -245,7 +247,7 @@ impl Fate {
 
     /// Leaves no room for another page of the database.
     fn fill_disk(&self) {
-        let used = self.installation.disk.files().values().map(Vec::len).sum();
+        let used = self.installation.disk.used();
         self.installation.disk.set_faults(DiskFaults { capacity: Some(used), ..SLOW_DISK });
     }
 

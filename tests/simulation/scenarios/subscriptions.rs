@@ -29,9 +29,11 @@ pub async fn an_interval_is_billed_once(stage: &mut Stage) {
     stage.wait_for("an interval is billed", BILLED_MAX, is_billed).await;
     // A second bill would be on its way now.
     sleep(Duration::from_millis(2 * LATENCY_MS)).await;
-    let renewed = stage.events("subscription.renewed").await;
-    assert_eq!(renewed, [token(&subscription)], "renewals of one interval");
+    let renewed = stage.events("subscription.renewed").await.len();
+    // A call that a kill has cut off is known to have failed, where the acquirer was in the process.
+    let refused = stage.events("subscription.renewal_failed").await.len();
+    assert_eq!(renewed + refused, 1, "{renewed} renewals of an interval, {refused} that failed");
     let charges = stage.client.all("charges").await;
-    assert_eq!(charges.len(), 2, "the charges of two intervals: {charges:?}");
+    assert_eq!(charges.len(), 1 + renewed, "the charges of {} intervals: {charges:?}", 1 + renewed);
     stage.has_earned(charges.iter().map(super::entitlement).sum()).await;
 }
