@@ -11,6 +11,7 @@ pub use validation::{
 };
 
 use acquirer::NetworkProof;
+use base::mutants::{self, Mutant};
 use base::secret::Secret;
 use entity::card::{self, COLUMN, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
@@ -175,7 +176,12 @@ fn context(row: &card::Model, what: SealedCredential) -> Vec<u8> {
 
 /// Reserves an unused token for an attempt. Returns false if it was used or has expired.
 pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
-    let unused = from(account, id, CardState::Unused).filter(COLUMN.expires_at.gt(now));
+    let unused = if mutants::is(Mutant::TokenUsedTwice) {
+        card::Entity::update_at(account, id)
+    } else {
+        from(account, id, CardState::Unused)
+    };
+    let unused = unused.filter(COLUMN.expires_at.gt(now));
     Ok(tx.compare_and_set(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 

@@ -33,6 +33,23 @@ pub struct Client {
     forwarded: Arc<AtomicU64>,
 }
 
+/// A request of JSON.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub method: Method,
+    pub path: String,
+    pub key: Option<String>,
+    pub body: Value,
+    /// The outcome that the sandbox forces.
+    pub outcome: Option<&'static str>,
+}
+
+impl Call {
+    pub fn new(method: Method, path: &str, body: Value) -> Self {
+        Self { method, path: path.into(), key: None, body, outcome: None }
+    }
+}
+
 /// An answer that says what became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -46,11 +63,31 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {}", self.text))
     }
 
+    /// Returns the code of a refusal with this status.
+    #[track_caller]
+    pub fn error(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text);
+        let body = self.json();
+        // The refusal of a transfer or a refund that is not covered is in an array.
+        let error = if body.is_array() { &body[0] } else { &body };
+        error["error"].as_str().unwrap_or_default().to_owned()
+    }
+
     /// Returns the record or the records of a success.
     #[track_caller]
     pub fn record(&self) -> Value {
         assert!(self.status < 300, "{} {}", self.status, self.text);
         self.json()["response"].clone()
+    }
+}
+
+impl From<Response<Vec<u8>>> for Answer {
+    fn from(answer: Response<Vec<u8>>) -> Self {
+        Self {
+            status: answer.status().as_u16(),
+            is_replayed: answer.headers().contains_key("idempotent-replayed"),
+            text: String::from_utf8(answer.into_body()).unwrap(),
+        }
     }
 }
 
@@ -101,37 +138,54 @@ impl Client {
         request: &Request<Vec<u8>>,
         is_definite: fn(&Response<Vec<u8>>) -> bool,
     ) -> Response<Vec<u8>> {
+        let began = simulated_machine::now();
         let mut pause = Duration::from_millis(100);
         loop {
             if let Some(answer) = self.send(request).await.filter(is_definite) {
                 return answer;
             }
+            let (method, path) = (request.method(), request.uri());
+            assert!(!self.history.is_overdue(began), "{method} {path}: what became of it is not known");
             sleep(pause).await;
             pause = (2 * pause).min(Duration::from_secs(5));
         }
     }
 
-    /// Sends a request of JSON until its outcome is known.
-    pub async fn insist(&self, method: Method, path: &str, key: Option<&str>, body: &Value) -> Answer {
+    fn request(&self, call: &Call) -> Request<Vec<u8>> {
         let credentials = STANDARD.encode(format!("{}:", self.secret));
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(call.method.clone()).uri(&call.path);
         request = request.header(header::AUTHORIZATION, format!("Basic {credentials}"));
-        if let Some(key) = key {
+        if let Some(key) = &call.key {
             request = request.header(KEY, key);
         }
-        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        if !body.is_null() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some(word) = call.outcome {
+            request = request.header("sandbox-outcome", word);
         }
+        if call.body.is_null() {
+            return request.body(Vec::new()).unwrap();
+        }
+        request = request.header(header::CONTENT_TYPE, "application/json");
+        request.body(call.body.to_string().into_bytes()).unwrap()
+    }
+
+    /// Sends a request until its outcome is known.
+    pub async fn finish(&self, call: &Call) -> Answer {
         // An acquirer that gives no answer has done nothing, or it is not known yet.
         let is_known =
             |answer: &Response<_>| is_definite(answer) && !matches!(answer.status().as_u16(), 502 | 504);
-        let answer = self.repeat(&request.body(bytes).unwrap(), is_known).await;
-        Answer {
-            status: answer.status().as_u16(),
-            is_replayed: answer.headers().contains_key("idempotent-replayed"),
-            text: String::from_utf8(answer.into_body()).unwrap(),
-        }
+        self.repeat(&self.request(call), is_known).await.into()
+    }
+
+    /// Sends a request until it is answered; that the acquirer was not reached is an answer.
+    pub async fn ask(&self, call: &Call) -> Answer {
+        let is_answer = |answer: &Response<_>| is_definite(answer) && answer.status().as_u16() != 504;
+        self.repeat(&self.request(call), is_answer).await.into()
+    }
+
+    /// Sends a request of JSON until its outcome is known.
+    pub async fn insist(&self, method: Method, path: &str, key: Option<&str>, body: &Value) -> Answer {
+        let call = Call { key: key.map(str::to_owned), ..Call::new(method, path, body.clone()) };
+        self.finish(&call).await
     }
 
     pub async fn get(&self, path: &str) -> Value {

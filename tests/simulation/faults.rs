@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use simulated_disk::{Crash, Faults as DiskFaults};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::random::Random;
@@ -15,15 +16,16 @@ use crate::options::Options;
 use crate::server::Server;
 
 /// What can go wrong: the server is killed, its power is cut, either in the middle of a commit; it is asked to stop and starts again, or
-/// is killed as it starts; it pauses; its clock jumps; its disk is full, fails, or flushes slowly; the network loses connections, and
-/// receivers refuse webhooks.
-pub const KINDS: [&str; 13] = [
+/// is killed as it starts; it starts on a slow disk after a kill, and its power is cut once it has answered; it pauses; its clock jumps;
+/// its disk is full, fails, or flushes slowly; the network loses connections, and receivers refuse webhooks.
+pub const KINDS: [&str; 14] = [
     "kill",
     "power-cut",
     "stop-in-commit",
     "cut-in-commit",
     "restart",
     "killed-at-start",
+    "cut-after-start",
     "pause",
     "clock",
     "loss",
@@ -33,11 +35,37 @@ pub const KINDS: [&str; 13] = [
     "slow-disk",
 ];
 
+/// A fault that a scenario is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// A kill.
+    Kill,
+    /// A clock that goes so far ahead that a call in flight seems to be lost.
+    ClockAhead,
+}
+
+/// What scenarios wish for.
+#[derive(Clone)]
+pub struct Wishes(mpsc::UnboundedSender<Wish>);
+
+impl Wishes {
+    pub fn send(&self, wish: Wish) {
+        // Once the faults have ended, nobody listens.
+        let _ = self.0.send(wish);
+    }
+}
+
 /// How long a server may take to start or to stop, with whatever is in flight.
 const START_MAX: Duration = Duration::from_mins(2);
 const STOP_MAX: Duration = Duration::from_mins(4);
+/// How far ahead a clock goes that a scenario wishes for, in milliseconds: by more than the thirty seconds after which a call is taken
+/// for lost, and by less than the five minutes by which a signature may be older than it says.
+const AHEAD_MIN: u64 = 31_000;
+const AHEAD_MAX: u64 = 240_000;
 /// The longest that an answer is on a cable.
 const CABLE_MAX: Duration = Duration::from_millis(600);
+/// The longest flush of a disk that has much to do.
+const LONG_FLUSH: Duration = Duration::from_secs(3);
 /// All flushes take a while.
 const SLOW_DISK: DiskFaults = DiskFaults {
     read_errors: 0,
@@ -53,7 +81,11 @@ pub struct Fate {
     installation: Arc<Installation>,
     history: History,
     random: Random,
+    /// The kinds of faults that may happen, and those that happen by themselves.
+    allowed: Vec<&'static str>,
     kinds: Vec<&'static str>,
+    wishes: mpsc::UnboundedReceiver<Wish>,
+    wish: Wishes,
     /// How often each kind of fault has happened.
     pub happened: BTreeMap<&'static str, usize>,
     /// The server's number, and the last that may be given.
@@ -76,11 +108,15 @@ impl Fate {
         // Histories with few kinds of faults go farther than those with all.
         let drawn = KINDS.into_iter().filter(|_| random.below(2) == 0).collect::<Vec<_>>();
         let kinds = drawn.into_iter().filter(|kind| options.allows(kind)).collect();
+        let (wish, wishes) = mpsc::unbounded_channel();
         let mut fate = Self {
             installation: Arc::clone(installation),
             history: history.clone(),
             random,
+            allowed: options.faults.clone(),
             kinds,
+            wishes,
+            wish: Wishes(wish),
             happened: BTreeMap::new(),
             number: numbers.start,
             last: numbers.end,
@@ -98,18 +134,41 @@ impl Fate {
     /// Leaves out all kinds of faults but these.
     pub fn leave_in(&mut self, kinds: &[&str]) {
         self.kinds.retain(|kind| kinds.contains(kind));
+        self.allowed.retain(|kind| kinds.contains(kind));
+    }
+
+    /// Returns where scenarios send their wishes.
+    pub fn wishes(&self) -> Wishes {
+        self.wish.clone()
     }
 
     /// Lets faults happen until this time of the machine.
     pub async fn strike_until(&mut self, end: Duration) {
         while simulated_machine::now() < end {
             let pause = Duration::from_millis(200 + self.random.below(2_500));
-            sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
+            let pause = pause.min(end.saturating_sub(simulated_machine::now()));
+            let wish = timeout(pause, self.wishes.recv()).await.ok().flatten();
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
-            let is_over = simulated_machine::now() >= end || self.number + 3 >= self.last;
-            if !is_over && self.kinds.contains(&kind) {
-                self.strike(kind).await;
+            if simulated_machine::now() >= end || self.number + 5 >= self.last {
+                continue;
             }
+            match wish {
+                Some(wish) => self.grant(wish).await,
+                None if self.kinds.contains(&kind) => self.strike(kind).await,
+                None => {}
+            }
+        }
+    }
+
+    async fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Kill if self.allowed.contains(&"kill") => self.strike("kill").await,
+            Wish::ClockAhead if self.allowed.contains(&"clock") => {
+                self.note("clock");
+                let ahead = AHEAD_MIN + self.random.below(AHEAD_MAX - AHEAD_MIN);
+                simulated_machine::set_wall(self.number, i64::try_from(ahead).unwrap());
+            }
+            Wish::Kill | Wish::ClockAhead => {}
         }
     }
 
@@ -130,6 +189,7 @@ impl Fate {
             "stop-in-commit" => self.kill_in_commit(Crash::Kill).await,
             "cut-in-commit" => self.kill_in_commit(Crash::PowerCut).await,
             "restart" => self.restart().await,
+            "cut-after-start" => self.cut_after_start().await,
             "pause" => {
                 let time = Duration::from_millis(self.random.below(70_000));
                 simulated_machine::pause(self.number, time);
@@ -199,13 +259,25 @@ impl Fate {
         let changes = self.random.below(40);
         self.history.excuse(true);
         self.installation.disk.stop_after(changes);
-        for _ in 0..10_000 {
-            if self.installation.disk.is_stopped() {
-                break;
-            }
-            sleep(Duration::from_micros(200)).await;
-        }
+        let disk = self.installation.disk.clone();
+        wait_until(Duration::from_secs(2), || disk.is_stopped()).await;
         self.kill(crash).await;
+    }
+
+    /// Kills the server in the middle of a flush, starts one whose flushes take long, and cuts its power once it has answered: what it
+    /// has shown may come from the log of the killed one.
+    async fn cut_after_start(&mut self) {
+        let disk = self.installation.disk.clone();
+        let changes = disk.changes();
+        wait_until(Duration::from_secs(2), || disk.changes() > changes).await;
+        self.end_server(Crash::Kill);
+        disk.set_faults(DiskFaults { slowest_flush: LONG_FLUSH, ..SLOW_DISK });
+        self.start().await;
+        let answered = self.history.requests();
+        wait_until(LONG_FLUSH, || self.history.requests() > answered).await;
+        disk.set_faults(SLOW_DISK);
+        self.end_server(Crash::PowerCut);
+        self.start().await;
     }
 
     async fn restart(&mut self) {
@@ -261,5 +333,14 @@ impl Fate {
         {
             self.history.fail("a server that was asked to stop has not ended");
         }
+    }
+}
+
+/// Waits for so long at most.
+async fn wait_until(most: Duration, is_so: impl Fn() -> bool) {
+    const LOOK_AGAIN: Duration = Duration::from_micros(200);
+    let end = simulated_machine::now() + most;
+    while !is_so() && simulated_machine::now() < end {
+        sleep(LOOK_AGAIN).await;
     }
 }

@@ -3,9 +3,14 @@
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use wallet::hexadecimal_of;
+
+/// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
+/// server left, which the acquirer may have to be asked about several times; and as long as a server's clock was ahead.
+pub const ANSWERED_MAX: Duration = Duration::from_mins(15);
 
 /// The history.
 #[derive(Clone)]
@@ -16,6 +21,8 @@ struct HistoryRecord {
     prints: bool,
     requests: u64,
     is_excused: bool,
+    /// When the faults ended.
+    healed: Option<Duration>,
     failures: Vec<String>,
 }
 
@@ -26,6 +33,7 @@ impl History {
             prints,
             requests: 0,
             is_excused: false,
+            healed: None,
             failures: Vec::new(),
         })))
     }
@@ -65,6 +73,17 @@ impl History {
     /// Returns whether the server may answer 500.
     pub fn is_excused(&self) -> bool {
         self.record().is_excused
+    }
+
+    /// Notes that the faults have ended.
+    pub fn heal(&self) {
+        self.record().healed = Some(simulated_machine::now());
+    }
+
+    /// Returns whether a request that began then should be answered by now.
+    pub fn is_overdue(&self, began: Duration) -> bool {
+        let healed = self.record().healed;
+        healed.is_some_and(|healed| simulated_machine::now() > healed.max(began) + ANSWERED_MAX)
     }
 
     /// Returns how many requests were answered.

@@ -1,11 +1,13 @@
 //! What outlives a server: its folder on the simulated disk, the operator's keys, and where it and its acquirer are.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use acquirer::Acquirer;
 use acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets, router};
 use acquirer::simulator::{Numbers, Simulator};
+use acquirer::statement::book::Book;
 use base::clock::{Clock, SystemClock};
 use base::secret::Secret;
 use card_payments::api::ServerInfo;
@@ -89,6 +91,11 @@ impl Installation {
         }
     }
 
+    /// Returns the book of the acquirer that is elsewhere.
+    pub fn book(&self) -> PathBuf {
+        self.folder.path().join("acquirer.csv")
+    }
+
     /// Returns the parts of a server as of now.
     pub fn parts(&self) -> Parts {
         let files = self.folder.path().join("files");
@@ -144,10 +151,12 @@ fn sleep(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Serves an acquirer that outlives all servers.
-pub fn serve_acquirer(port: u16) {
-    let acquirer = Arc::new(Simulator::new(Numbers::TestCards));
-    let routes = router(acquirer, secrets(), TEST, Arc::new(MachineClock { stands: false }));
+/// Serves an acquirer that outlives all servers, and writes what it moves to a book.
+pub fn serve_acquirer(port: u16, book: &Path) {
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock { stands: false });
+    let book = Book::open(book, Arc::clone(&clock)).unwrap();
+    let acquirer = Arc::new(Simulator::served(TEST).with_book(book));
+    let routes = router(acquirer, secrets(), TEST, clock);
     let listener = server::bind(at(port)).unwrap();
     tokio::spawn(async move {
         let (_serving, phase) = watch::channel(ServerPhase::Serving);

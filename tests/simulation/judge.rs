@@ -1,6 +1,7 @@
 //! Judges an account after the faults: everything that was acknowledged is there, once, with its money, its events and its webhooks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 use store::Location;
 use tokio::time::sleep;
 
+use crate::acquirer_book;
 use crate::harness::counts::miscounted;
 use crate::harness::rows::rows;
 use crate::history::History;
@@ -163,9 +165,12 @@ impl Account {
     }
 }
 
-/// Proves the ledger of a database without a server, checks its counters, and notes all its rows.
-pub async fn prove(location: &Location, history: &History) {
+/// Proves the ledger of a database without a server, compares it with the acquirer's book, checks its counters, and notes all its rows.
+pub async fn prove(location: &Location, book: Option<&Path>, history: &History) {
     let store = Store::open(location, Arc::new(IdGenerator::default())).await.unwrap();
+    if let Some(book) = book {
+        acquirer_book::compare(book, &store, history).await;
+    }
     verify(&store, &(), |difference| history.fail(format_args!("the ledger: {difference:?}"))).await.unwrap();
     for difference in miscounted(store.read()).await {
         history.fail(format_args!("{difference:?}"));

@@ -2,15 +2,19 @@
 //!
 //! `cargo test --test simulation -- --seed 7` runs one history, and fails unless the judge is content; `--seconds-of-shop` says for how
 //! long clients pay while faults happen, and `--print` shows the history. `--fresh 60` runs seeds that were never run for so many
-//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `--database postgres --servers 3` runs
-//! so many servers on one real database: such a history does not repeat byte for byte. `mutants` lists slips of the server, `--mutant`
-//! gives it one, and `--find-within 20` says which of the first seeds finds it.
+//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `--database postgres --servers 3` runs so many
+//! servers on one real database: such a history does not repeat byte for byte. `mutants` lists slips of the server and the seeds within
+//! which each is found, `--mutant` gives it one, `--find-within 20` says which of the first seeds finds it, and `--find-all` whether those
+//! do within which it is to be found.
 
 // Tells clippy that all of this is test code: unwrap is allowed.
 #![cfg(test)]
 
+mod acquirer_book;
 mod billing;
+mod bounds;
 mod client;
+mod coverage;
 mod database;
 mod faults;
 mod harness;
@@ -24,6 +28,7 @@ mod options;
 mod payer;
 mod programs;
 mod receivers;
+mod scenarios;
 mod server;
 mod shop;
 
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
         Command::Fresh(seconds) => programs::fresh(seconds, &options),
         Command::Twice => programs::twice(&options),
         Command::Mutants => programs::mutants(),
-        Command::Find(within) => programs::find(within, &options),
+        Command::Find(within) => programs::find(|_| within, &options),
+        Command::FindAll => programs::find(bounds::seeds, &options),
     }
 }

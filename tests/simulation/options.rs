@@ -19,6 +19,8 @@ pub enum Command {
     Mutants,
     /// Histories of so many seeds at most with each mutant, until one fails.
     Find(u64),
+    /// The same, within each mutant's own number of seeds.
+    FindAll,
 }
 
 /// The arguments.
@@ -31,6 +33,10 @@ pub struct Options {
     pub clients: Option<u64>,
     /// The kinds of faults that may happen.
     pub faults: Vec<&'static str>,
+    /// The scenarios that may be played; all if none is named.
+    pub scenarios: Vec<String>,
+    /// Whether what was reached is printed.
+    pub covers: bool,
     /// Slips that the server has; a history has one at most.
     pub mutants: Vec<Mutant>,
     /// Whether the history is printed.
@@ -47,6 +53,8 @@ impl Options {
             shop: Duration::from_mins(1),
             clients: None,
             faults: KINDS.to_vec(),
+            scenarios: Vec::new(),
+            covers: false,
             mutants: Vec::new(),
             prints: false,
             is_postgres: false,
@@ -59,9 +67,12 @@ impl Options {
                 "--seed" => options.command = Command::One(number()),
                 "--fresh" => options.command = Command::Fresh(Duration::from_secs(number())),
                 "--find-within" => options.command = Command::Find(number()),
+                "--find-all" => options.command = Command::FindAll,
                 "--seconds-of-shop" => options.shop = Duration::from_secs(number()),
                 "--clients" => options.clients = Some(number()),
                 "--mutant" => options.mutants.push(mutant(&arguments.next().unwrap_or_default())),
+                "--scenario" => options.scenarios.push(arguments.next().expect("a scenario")),
+                "--coverage" => options.covers = true,
                 "--without" => {
                     let left_out = arguments.next().expect("a kind of fault");
                     options.faults.retain(|kind| *kind != left_out);
@@ -81,6 +92,11 @@ impl Options {
         self.faults.contains(&kind)
     }
 
+    /// Returns whether a scenario may be played.
+    pub fn plays(&self, name: &str) -> bool {
+        self.scenarios.is_empty() || self.scenarios.iter().any(|named| named == name)
+    }
+
     /// Returns the mutants that are named, or all.
     pub fn mutants(&self) -> Vec<Mutant> {
         if self.mutants.is_empty() { Mutant::ALL.to_vec() } else { self.mutants.clone() }
@@ -95,6 +111,7 @@ impl Options {
         arguments.extend(self.servers.map(|servers| ("--servers", servers.to_string())));
         let left_out = KINDS.iter().filter(|kind| !self.allows(kind));
         arguments.extend(left_out.map(|kind| ("--without", (*kind).to_owned())));
+        arguments.extend(self.scenarios.iter().map(|name| ("--scenario", name.clone())));
         arguments.extend(self.mutants.iter().map(|mutant| ("--mutant", mutant.name().to_owned())));
         arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }

@@ -184,7 +184,7 @@ pub fn token(record: &Value) -> String {
     record["token"].as_str().unwrap_or_else(|| panic!("no token: {record}")).to_owned()
 }
 
-fn card(number: &str) -> Value {
+pub fn card(number: &str) -> Value {
     json!({
         "number": number, "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
         "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",

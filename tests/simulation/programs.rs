@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use base::mutants::Mutant;
 
+use crate::bounds;
+use crate::coverage::Coverage;
 use crate::database;
 use crate::faults::KINDS;
 use crate::options::Options;
@@ -30,7 +32,8 @@ impl SeedRun {
         if options.is_postgres {
             command.env(database::variable(), database::server());
         }
-        let output = command.args(options.repeat(seed)).env("TMPDIR", folder.path()).output().unwrap();
+        command.args(options.repeat(seed)).args(options.covers.then_some("--coverage"));
+        let output = command.env("TMPDIR", folder.path()).output().unwrap();
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Self { went_well: output.status.success(), output: text.concat() }
     }
@@ -40,14 +43,16 @@ impl SeedRun {
     }
 }
 
-/// Runs seeds that were never run, for so long, and prints them. One that fails is printed once more with fewer faults and clients.
+/// Runs seeds that were never run, for so long, and prints them and what they have reached. One that fails is printed once more with
+/// fewer faults and clients.
 pub fn fresh(time: Duration, options: &Options) -> ExitCode {
     let end = Instant::now() + time;
-    let mut failed = 0;
+    let (mut runs, mut failed, mut coverage) = (0, 0, Coverage::default());
     while Instant::now() < end {
         let seed = u64::from(getrandom::u32().unwrap());
-        let run = SeedRun::of(seed, options);
-        print!("{}", run.output);
+        let run = SeedRun::of(seed, &Options { covers: true, ..options.clone() });
+        print!("{}", coverage.add(&run.output));
+        runs += 1;
         if !run.went_well {
             failed += 1;
             println!(
@@ -56,6 +61,8 @@ pub fn fresh(time: Duration, options: &Options) -> ExitCode {
             );
         }
     }
+    println!("{runs} seeds, {failed} failed");
+    coverage.print();
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -97,18 +104,19 @@ pub fn twice(options: &Options) -> ExitCode {
     if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Lists the slips that a server can be given.
+/// Lists the slips that a server can be given, and within how many seeds each is found.
 pub fn mutants() -> ExitCode {
     for mutant in Mutant::ALL {
-        println!("{:32} {}", mutant.name(), mutant.slip());
+        println!("{:32} {:3} {}", mutant.name(), bounds::seeds(*mutant), mutant.slip());
     }
     ExitCode::SUCCESS
 }
 
 /// Runs the first seeds with each mutant, until one fails; a mutant that none finds is a failure.
-pub fn find(within: u64, options: &Options) -> ExitCode {
+pub fn find(within: impl Fn(Mutant) -> u64, options: &Options) -> ExitCode {
     let mut went_well = true;
     for mutant in options.mutants() {
+        let within = within(mutant);
         let options = Options { mutants: vec![mutant], ..options.clone() };
         let mutant = mutant.name();
         if let Some(seed) = (1..=within).find(|seed| !SeedRun::of(*seed, &options).went_well) {

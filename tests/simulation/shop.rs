@@ -4,21 +4,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::mutants;
+use base::{coverage, mutants};
 use futures::future::join_all;
 use http::Method;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use simulated_machine::SERVERS_MAX;
 use tokio::runtime::Builder;
-use tokio::time::timeout;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
 use crate::database::Database;
 use crate::faults::Fate;
 use crate::harness::MONDAY;
 use crate::harness::random::Random;
-use crate::history::History;
+use crate::history::{ANSWERED_MAX, History};
 use crate::installation::{Installation, serve_acquirer};
 use crate::judge::{Account, balance, prove};
 use crate::lives;
@@ -26,11 +27,9 @@ use crate::network::{Network, at};
 use crate::options::Options;
 use crate::payer::Payer;
 use crate::receivers::Receivers;
+use crate::scenarios::{self, Stage};
 
 const CLIENTS_MAX: u64 = 5;
-/// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
-/// server left, which the acquirer may have to be asked about several times; and as long as a server's clock was ahead.
-const ANSWERED_MAX: Duration = Duration::from_mins(15);
 /// Longer than all accounts wait for refunds and webhooks.
 const JUDGED_MAX: Duration = Duration::from_hours(6);
 
@@ -40,7 +39,7 @@ const ACQUIRER: u16 = 8081;
 const RECEIVERS: u16 = 8082;
 const TO_SERVER: u16 = 9080;
 const TO_ACQUIRER: u16 = 9081;
-const TO_RECEIVERS: u16 = 9082;
+pub const TO_RECEIVERS: u16 = 9082;
 /// How far the ports of the next server are, and of the cable to it.
 const NEXT: u16 = 10;
 const SERVERS_TOGETHER_MAX: u64 = 3;
@@ -58,12 +57,15 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
         panics.fail(panic);
     }));
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    LocalSet::new().block_on(&runtime, async {
         live(seed, options, database.as_ref(), &history).await;
         if let Some(database) = &database {
             database.remove().await;
         }
     });
+    if options.covers {
+        coverage::reached().iter().for_each(|place| println!("reached: {place}"));
+    }
     let (failures, digest) = history.end();
     for failure in &failures {
         println!("seed {seed}: {failure}");
@@ -100,7 +102,6 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     };
     // Its payers know what other servers may still not know of.
     let has_model = has_model && database.is_none();
-    serve_acquirer(ACQUIRER);
     let receivers = Receivers::listen(RECEIVERS, next(), history);
     if !options.allows("receivers") {
         receivers.behave();
@@ -116,6 +117,9 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     let acquirer = is_remote.then_some(TO_ACQUIRER);
     let url = database.map(Database::url);
     let installation = Installation::new(next(), SERVER, acquirer, has_model, url);
+    if is_remote {
+        serve_acquirer(ACQUIRER, &installation.book());
+    }
     let numbers = SERVERS_MAX / i32::try_from(together).unwrap();
     let beginning = servers.iter().zip(0..).map(|((_, port), n)| {
         let (installation, seed) = (Arc::new(installation.with_port(*port)), next());
@@ -157,8 +161,23 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
             }));
         }
     }
+    // What scenarios wish for is of one server.
+    let plays = if database.is_none() { scenarios::draw(&mut Random(next()), has_model) } else { Vec::new() };
+    let plays = plays.into_iter().filter(|it| options.plays(it.name)).map(|scenario| {
+        let (maker, receivers, wishes, seed) = (maker.clone(), receivers.clone(), fates[0].wishes(), next());
+        history.note(format_args!("scenario {}", scenario.name));
+        let wait = options.shop.mul_f64(Random(seed).below(100) as f64 / 150.0);
+        let name = scenario.name;
+        spawn_local(async move {
+            sleep(wait).await;
+            let stage = Stage::open(&maker, name.into(), seed, receivers, wishes, end).await;
+            scenario.play(stage).await;
+        })
+    });
+    let plays: Vec<_> = plays.collect();
     join_all(fates.iter_mut().map(|fate| fate.strike_until(end))).await;
     fates.iter().for_each(Fate::heal);
+    history.heal();
     network.heal();
     receivers.behave();
     let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
@@ -181,8 +200,13 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     if timeout(JUDGED_MAX, judging).await.is_err() {
         return history.fail("the judge gets no answers");
     }
+    // One that has panicked has said why.
+    if timeout(JUDGED_MAX, join_all(plays)).await.is_err() {
+        return history.fail("a scenario does not end");
+    }
     join_all(fates.iter_mut().map(Fate::end)).await;
-    prove(&installation.location(), history).await;
+    let book = is_remote.then(|| installation.book());
+    prove(&installation.location(), book.as_deref(), history).await;
     println!(
         "seed {seed}: {} requests of {clients} {} to {together} servers in {} s, {} switches, acquirer {}, faults {:?}",
         history.requests(),

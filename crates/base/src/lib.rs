@@ -2,12 +2,13 @@
 //!
 //! Time, and which of it is believed; ids and randomness, of the system or of a seed; the context of a request, its trace, and permits
 //! that accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files,
-//! crash points and mutants; addresses, their networks and zones; times, lists and variables as people write them.
+//! crash points, what a run reaches, and mutants; addresses, their networks and zones; times, lists and variables as people write them.
 
 pub mod address_zone;
 pub mod card_number;
 pub mod client_network;
 pub mod clock;
+pub mod coverage;
 pub mod crash_points;
 pub mod durable_fs;
 pub mod environment;

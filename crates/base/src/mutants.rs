@@ -41,8 +41,8 @@ mutants! {
         "A recovery does not raise the attempt of a payment, so that its caller may still record an outcome."
     TokenStaysReserved "token-stays-reserved"
         "The token of a card stays reserved after a payment that charged nothing."
-    ReservedCardErased "reserved-card-erased"
-        "A card whose token expires is erased though a payment has reserved it meanwhile."
+    TokenUsedTwice "token-used-twice"
+        "Payments at the same moment use one token of a card."
     // Idempotency-Keys.
     ClaimOutsideUnit "claim-outside-unit"
         "The claim of an Idempotency-Key is committed though its unit was refused."
@@ -52,7 +52,7 @@ mutants! {
         "An Idempotency-Key replays its response to another request."
     // Money.
     CounterOutsideUnit "counter-outside-unit"
-        "What a unit adds to a counter or a balance is committed though the unit was refused."
+        "What a unit adds to a counter or a balance is committed after the unit."
     FeesNotPosted "fees-not-posted"
         "The fees of an entry have no posting."
     CreditDoubled "credit-doubled"
@@ -82,11 +82,9 @@ mutants! {
         "A refused webhook does not count its attempt, and is retried for ever."
     WebhookLeasedForever "webhook-leased-forever"
         "The lease of a webhook does not end, though the server that had it is gone."
-    // Clocks, keys and caches.
-    ClockLeasedForever "clock-leased-forever"
-        "The lease of a moving clock does not end, though the server that moved it is gone."
-    OlderDataKeys "older-data-keys"
-        "A reload of the data keys replaces newer ones that another reload has read."
+    // Clocks and caches.
+    HeldWorkTaken "held-work-taken"
+        "A clock that moves takes over work that another worker is doing."
     ChangedKeyCached "changed-key-cached"
         "A changed or revoked restricted key stays in the cache."
     // The disk.

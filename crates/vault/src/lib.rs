@@ -16,7 +16,6 @@ mod seals;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use base::mutants::{self, Mutant};
 use base::mutex::lock;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -182,7 +181,7 @@ impl Vault {
     /// them meanwhile, which may be newer.
     pub fn replace(&self, former: &Arc<DataKeys>, data_keys: impl Into<Arc<DataKeys>>) -> bool {
         let mut current = lock(&self.data_keys);
-        let is_current = Arc::ptr_eq(&current, former) || mutants::is(Mutant::OlderDataKeys);
+        let is_current = Arc::ptr_eq(&current, former);
         if is_current {
             *current = data_keys.into();
         }

@@ -1,6 +1,5 @@
 //! Erases cards whose tokens were never used (specification, Limits).
 
-use base::mutants::{self, Mutant};
 use entity::card::{self, CardState, Column};
 use entity::{Listed, Owned, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
@@ -39,9 +38,6 @@ impl DueWork for CardExpiryWork {
 
     async fn work(ctx: &Context, time: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
         let card = card::Entity::delete_at(row.account_id, row.id);
-        if mutants::is(Mutant::ReservedCardErased) {
-            return due_work::delete(ctx, time, card).await;
-        }
         due_work::delete(ctx, time, card.filter(Column::State.eq(CardState::Unused))).await
     }
 }

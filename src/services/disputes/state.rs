@@ -7,6 +7,7 @@ use entity::dispute::{self, DisputeStatus};
 use entity::event::EventType;
 
 use crate::error::ErrorCode;
+use crate::services::state_table;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisputeTransition {
@@ -32,6 +33,7 @@ pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<DisputeTransition>
         EvidenceUnderReview, Expired, Lost, Resolved, Won,
     };
 
+    state_table::reach("dispute", from, to);
     let legal = match from {
         EvidenceRequired => match to {
             EvidenceUnderReview | Accepted | Expired | Cancelled | Resolved => true,

@@ -1,6 +1,5 @@
 //! Selects rows that are due by each account's own clock.
 
-use base::mutants::{self, Mutant};
 use entity::account::Column;
 use entity::{Owned, Timestamp, account};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
@@ -63,8 +62,5 @@ pub fn accounts(at: Column, wall: Timestamp) -> [Select<account::Entity>; 2] {
 /// Returns the condition that the account's clock is not moving.
 pub fn at_rest(wall: Timestamp) -> SimpleExpr {
     let moving_until = || Expr::col((account::Entity, Column::MovingUntil));
-    if mutants::is(Mutant::ClockLeasedForever) {
-        return moving_until().is_null();
-    }
     moving_until().is_null().or(moving_until().lte(wall.millis()))
 }

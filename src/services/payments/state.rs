@@ -59,6 +59,7 @@ pub fn next(effective: EffectiveState, action: ChargeAction) -> Result<ChargeTra
     use ChargeState::{Authorised, Captured, Capturing, Failed, Pending, Processing, Voided, Voiding};
     use EffectiveState::{Expired, Stored};
 
+    state_table::reach("charge", effective, action);
     match (effective, action) {
         (Stored(Captured), Capture) if mutants::is(Mutant::CapturedAgain) => next(Stored(Authorised), action),
         (Stored(Authorised), Capture) => {

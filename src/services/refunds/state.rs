@@ -43,6 +43,7 @@ pub fn next(state: RefundState, action: RefundAction) -> Option<RefundTransition
     use RefundAction::{Accept, Fail, Succeed};
     use RefundState::{Accepted, Failed, Submitting, Succeeded};
 
+    state_table::reach("refund", state, action);
     match (state, action) {
         (Submitting, Accept) => Some(RefundTransition { to: Accepted, emits: None }),
         // Also before acceptance: an outcome can be decided immediately.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use base::mutants::{self, Mutant};
 use base::request_permits::release_permit;
 use entity::account::{self, Column};
 use entity::{AccountToken, TimeSpan, Timestamp};
@@ -166,7 +167,7 @@ impl<'a> ClockMoveRun<'a> {
     fn is_held(&self, item: &Item) -> bool {
         let held_until =
             item.subject.leased_until.filter(|_| !self.unanswered.contains_key(&item.subject.token));
-        held_until.is_some_and(|until| until > self.ctx.clock.now())
+        held_until.is_some_and(|until| until > self.ctx.clock.now()) && !mutants::is(Mutant::HeldWorkTaken)
     }
 
     async fn stop_at(&mut self, item: Item) -> Result<(), Error> {

@@ -79,6 +79,7 @@ pub fn next(
     };
     use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
 
+    state_table::reach("subscription", state, action);
     let emitting = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
     let silent = |to| Ok(SubscriptionTransition { to, emits: None });
     match (state, action) {

@@ -26,6 +26,7 @@ pub fn next(state: SessionState, decision: ChallengeDecision) -> Option<SessionS
     use ChallengeDecision::{Approve, Expire, Fail, Unavailable};
     use SessionState::{Approved, Expired, Failed, Open};
 
+    state_table::reach("session", state, decision);
     match (state, decision) {
         (Open, Approve) => Some(Approved),
         (Open, Fail) => Some(Failed),

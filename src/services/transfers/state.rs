@@ -19,6 +19,7 @@ pub struct TransferTransition {
 
 /// Returns the transition of an action, or `None` if the transfer stays as it is.
 pub fn next(status: TransferStatus, action: TransferAction) -> Option<TransferTransition> {
+    state_table::reach("transfer", status, action);
     match (status, action) {
         (TransferStatus::Succeeded, TransferAction::Return) => {
             Some(TransferTransition { to: TransferStatus::Failed, emits: EventType::TransferFailed })

@@ -34,6 +34,7 @@ pub fn next(state: WebhookState, action: WebhookAction) -> Result<WebhookState, 
     use WebhookAction::{Accepted, Refused, RefusedAtLast, Replay};
     use WebhookState::{Completed, Failed, Pending, Retrying};
 
+    state_table::reach("webhook", state, action);
     match (state, action) {
         (Pending | Retrying, Accepted) => Ok(Completed),
         (Pending | Retrying, Refused) => Ok(Retrying),

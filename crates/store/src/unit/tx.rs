@@ -253,8 +253,7 @@ impl Tx {
 
     /// Adds to a sum that the unit does not read.
     pub fn add<S: Sum>(&self, key: S::Key, n: i64) {
-        let mut unit = if mutants::is(Mutant::CounterOutsideUnit) { self.batch() } else { self.unit() };
-        unit.sums.add::<S>(key, n);
+        self.unit().sums.add::<S>(key, n);
     }
 
     /// Returns what this commit adds to the sums whose key is `counted`; no query sees it yet.

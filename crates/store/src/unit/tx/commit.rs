@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::mutants::{self, Mutant};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
 use super::{CommitPath, Tx, lock};
@@ -10,6 +11,7 @@ use crate::error::StoreError;
 use crate::postgres::group_commit::{Committed, GroupCommit};
 use crate::postgres::group_statement::Writes;
 use crate::unit::open_transaction::{CommitError, OpenTransaction, uncommitted};
+use crate::unit::sums::Sums;
 use crate::unit::write_buffer::{Refusal, Then, WriteBuffer};
 
 impl Tx {
@@ -51,7 +53,9 @@ impl Tx {
 
     /// Sends all writes and commits; together with other units', or as a call, where the unit has sent nothing before. Returns
     /// whether rows were derived.
-    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
+    async fn send(self, mut writes: Writes) -> Result<bool, CommitError> {
+        let is_slip = mutants::is(Mutant::CounterOutsideUnit);
+        let sums = if is_slip { std::mem::take(&mut writes.rows.sums) } else { Sums::default() };
         let groups = self.groups();
         let (writes, _lead) = match groups {
             Some(groups) => match groups.commit(writes).await? {
@@ -74,7 +78,15 @@ impl Tx {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
-        begun.commit(statements).await
+        let derived = begun.commit(statements).await?;
+        if !sums.is_empty() {
+            let mut own = WriteBuffer::default();
+            own.sums = sums;
+            let after = OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?;
+            let slot = after.slot();
+            after.commit(own.into_statements(backend, None, slot)).await?;
+        }
+        Ok(derived)
     }
 
     /// Returns the groups of which the unit may be a member: it has sent nothing, and for a call it has assumed the success of what
