@@ -166,7 +166,7 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     let plays = plays.into_iter().filter(|it| options.plays(it.name)).map(|scenario| {
         let (maker, receivers, wishes, seed) = (maker.clone(), receivers.clone(), fates[0].wishes(), next());
         history.note(format_args!("scenario {}", scenario.name));
-        let wait = options.shop.mul_f64(Random(seed).below(100) as f64 / 150.0);
+        let wait = options.shop * u32::try_from(Random(seed).below(100)).unwrap() / 150;
         let name = scenario.name;
         spawn_local(async move {
             sleep(wait).await;
