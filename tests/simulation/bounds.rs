@@ -2,7 +2,10 @@
 
 use base::mutants::Mutant;
 
-/// Returns the number.
-pub const fn seeds(_mutant: Mutant) -> u64 {
-    8
+/// Returns the number; `None` for a slip that no seed has found yet.
+pub const fn seeds(mutant: Mutant) -> Option<u64> {
+    match mutant {
+        Mutant::RecoveryWithoutAttempt | Mutant::BilledInFlight | Mutant::StartNotFlushed => None,
+        _ => Some(8),
+    }
 }
