@@ -6,8 +6,8 @@
 pub fn point(what: &str, moment: &str) {
     use std::sync::LazyLock;
 
-    crate::coverage::reach(|| format!("crash point {what}.{moment}"));
     static AT: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("CARD_PAYMENTS_CRASH_AT").ok());
+    crate::coverage::reach(|| format!("crash point {what}.{moment}"));
     if AT.as_ref().is_some_and(|at| at.strip_prefix(what).and_then(|at| at.strip_prefix('.')) == Some(moment))
     {
         std::process::abort();
