@@ -4,8 +4,7 @@ use base::mutants::Mutant;
 
 /// Returns the number; `None` for a slip that no seed has found yet.
 pub const fn seeds(mutant: Mutant) -> Option<u64> {
-    match mutant {
-        Mutant::RecoveryWithoutAttempt | Mutant::BilledInFlight | Mutant::StartNotFlushed => None,
-        _ => Some(8),
-    }
+    let is_missed =
+        matches!(mutant, Mutant::RecoveryWithoutAttempt | Mutant::BilledInFlight | Mutant::StartNotFlushed);
+    if is_missed { None } else { Some(8) }
 }

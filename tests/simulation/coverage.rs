@@ -19,7 +19,7 @@ impl Coverage {
     pub fn add(&mut self, output: &str) -> String {
         let (places, rest): (Vec<_>, Vec<_>) = output.lines().partition(|line| line.starts_with("reached: "));
         self.0.extend(places.iter().filter_map(|line| line.strip_prefix("reached: ")).map(str::to_owned));
-        rest.iter().map(|line| format!("{line}\n")).collect()
+        rest.join("\n") + "\n"
     }
 
     /// Prints how much was reached, and each row of the tables that was not.
@@ -29,7 +29,9 @@ impl Coverage {
         let rows = rows();
         let missed: Vec<_> = rows.difference(&self.0).map(String::as_str).collect();
         println!("{} of {} rows of the state tables reached", rows.len() - missed.len(), rows.len());
-        missed.iter().for_each(|row| println!("not reached: {row}"));
+        for row in missed {
+            println!("not reached: {row}");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use simulated_machine::SERVERS_MAX;
 use tokio::runtime::Builder;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{JoinHandle, LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
@@ -64,7 +64,9 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
         }
     });
     if options.covers {
-        coverage::reached().iter().for_each(|place| println!("reached: {place}"));
+        for place in coverage::reached() {
+            println!("reached: {place}");
+        }
     }
     let (failures, digest) = history.end();
     for failure in &failures {
@@ -120,15 +122,8 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     if is_remote {
         serve_acquirer(ACQUIRER, &installation.book());
     }
-    let numbers = SERVERS_MAX / i32::try_from(together).unwrap();
-    let beginning = servers.iter().zip(0..).map(|((_, port), n)| {
-        let (installation, seed) = (Arc::new(installation.with_port(*port)), next());
-        async move {
-            let numbers = n * numbers..(n + 1) * numbers;
-            Fate::begin(&installation, numbers, seed, options, history).await
-        }
-    });
-    let mut fates = join_all(beginning.collect::<Vec<_>>()).await;
+    let seeds = servers.iter().map(|_| next()).collect();
+    let mut fates = begin_fates(&installation, &servers, seeds, options, history).await;
     for fate in &mut fates {
         if has_model {
             // A payment that a kill interrupts has failed, with an event, before its key pays again: the model knows of no such event. And
@@ -142,35 +137,24 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     let clients = options.clients.unwrap_or(1 + next() % CLIENTS_MAX);
     let (secret, seeds) = (fates[0].secret(), (0..clients).map(|_| next()).collect::<Vec<_>>());
     let maker = Client::new(&servers.iter().map(|server| server.0).collect::<Vec<_>>(), &secret, history);
-    let mut paying = Vec::new();
     let end = simulated_machine::now() + options.shop;
-    if has_model {
-        for seed in seeds {
-            let life = lives::live(maker.clone(), secret.clone(), seed, end);
-            paying.push(tokio::spawn(async move {
-                life.await;
-                None
-            }));
-        }
+    let paying = if has_model {
+        let begin = |seed| begin_life(&maker, &secret, seed, end);
+        seeds.into_iter().map(begin).collect::<Vec<_>>()
     } else {
         let opening = seeds.into_iter().zip(1..).map(|(seed, n)| open(&maker, &receivers, n, seed));
-        for mut account in join_all(opening).await {
-            paying.push(tokio::spawn(async move {
-                account.payer = account.payer.pay_until(end).await;
-                Some(account)
-            }));
-        }
-    }
+        join_all(opening).await.into_iter().map(|account| begin_paying(account, end)).collect()
+    };
     // What scenarios wish for is of one server.
     let plays = if database.is_none() { scenarios::draw(&mut Random(next()), has_model) } else { Vec::new() };
     let plays = plays.into_iter().filter(|it| options.plays(it.name)).map(|scenario| {
-        let (maker, receivers, wishes, seed) = (maker.clone(), receivers.clone(), fates[0].wishes(), next());
         history.note(format_args!("scenario {}", scenario.name));
+        let seed = next();
         let wait = options.shop * u32::try_from(Random(seed).below(100)).unwrap() / 150;
-        let name = scenario.name;
+        let (maker, receivers, wishes) = (maker.clone(), receivers.clone(), fates[0].wishes());
         spawn_local(async move {
             sleep(wait).await;
-            let stage = Stage::open(&maker, name.into(), seed, receivers, wishes, end).await;
+            let stage = Stage::open(&maker, scenario.name.into(), seed, receivers, wishes, end).await;
             scenario.play(stage).await;
         })
     });
@@ -183,11 +167,7 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
         return history.fail("requests are not answered although the faults have ended");
     };
-    // A balancer sends it requests again.
-    let ready = servers.iter().map(|(port, _)| {
-        let client = Client::new(&[*port], &secret, history);
-        async move { client.insist(Method::GET, "/readyz", None, &Value::Null).await }
-    });
+    let ready = servers.iter().map(|(port, _)| await_readiness(Client::new(&[*port], &secret, history)));
     if timeout(ANSWERED_MAX, join_all(ready)).await.is_err() {
         return history.fail("a server is not ready although the faults have ended");
     }
@@ -217,6 +197,44 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
         fates.iter().map(|fate| &fate.happened).collect::<Vec<_>>(),
     );
     installation.remove();
+}
+
+/// Starts the servers, each with a share of the numbers for its successors.
+async fn begin_fates(
+    installation: &Installation,
+    servers: &[(u16, u16)],
+    seeds: Vec<u64>,
+    options: &Options,
+    history: &History,
+) -> Vec<Fate> {
+    let share = SERVERS_MAX / i32::try_from(servers.len()).unwrap();
+    let beginning = servers.iter().zip(seeds).zip(0..).map(async |(((_, port), seed), n)| {
+        let installation = Arc::new(installation.with_port(*port));
+        Fate::begin(&installation, n * share..(n + 1) * share, seed, options, history).await
+    });
+    join_all(beginning).await
+}
+
+/// Lets a life of the model begin.
+fn begin_life(maker: &Client, secret: &str, seed: u64, end: Duration) -> JoinHandle<Option<Account>> {
+    let life = lives::live(maker.clone(), secret.to_owned(), seed, end);
+    tokio::spawn(async move {
+        life.await;
+        None
+    })
+}
+
+/// Lets an account's payer begin.
+fn begin_paying(mut account: Account, end: Duration) -> JoinHandle<Option<Account>> {
+    tokio::spawn(async move {
+        account.payer = account.payer.pay_until(end).await;
+        Some(account)
+    })
+}
+
+/// Waits until a server is ready: a balancer sends it requests again.
+async fn await_readiness(server: Client) {
+    server.insist(Method::GET, "/readyz", None, &Value::Null).await;
 }
 
 /// Opens an account with an endpoint.

@@ -72,6 +72,7 @@ fn history() -> u64 {
     log.lock().unwrap().finish()
 }
 
+#[expect(clippy::disallowed_methods, reason = "they are the machine's")]
 fn live(number: u64, log: &Log, (entered, changed, rounds): &(Mutex<u64>, Condvar, RwLock<u64>)) {
     let memory: Vec<_> = (1..40).map(|n| vec![0_u8; n * n * 7]).collect();
     thread::sleep(Duration::from_micros(number % 3));

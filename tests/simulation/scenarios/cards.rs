@@ -29,7 +29,9 @@ pub async fn a_token_pays_once(stage: &mut Stage) {
     let client = &stage.client;
     let answers = join_all(calls.iter().map(|call| client.finish(call))).await;
     let (paid, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 201);
-    refused.iter().for_each(|answer| assert_eq!(answer.error(400), "token_already_used"));
+    for answer in refused {
+        assert_eq!(answer.error(400), "token_already_used");
+    }
     assert_eq!(paid.len(), 1, "payments with one token: {answers:?}");
     assert_eq!(client.all("charges").await, [paid[0].record()]);
     stage.has_earned(entitlement(&paid[0].record())).await;

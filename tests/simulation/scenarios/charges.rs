@@ -59,7 +59,7 @@ pub async fn a_lost_answer_charges_nothing(stage: &mut Stage) {
     };
     let shown = stage.client.get(&format!("/1/charges/{failed}")).await;
     assert_eq!((&shown["success"], &shown["captured"]), (&json!(false), &json!(false)), "{shown}");
-    assert_eq!(stage.client.all("charges").await, [paid.clone()]);
+    assert_eq!(stage.client.all("charges").await, std::slice::from_ref(&paid));
     assert_eq!(stage.events("charge.captured").await, [token(&paid)]);
     assert!(stage.events("charge.failed").await.contains(&failed), "no event tells of {failed}");
     stage.has_earned(entitlement(&paid)).await;
