@@ -346,7 +346,8 @@ fn cited(source: &str) -> Vec<usize> {
 #[test]
 fn every_decision_that_a_source_cites_is_there() {
     let (entries, mut seen) = (decisions().1, 0);
-    for path in sources().1.iter().filter(|path| path.ends_with(".rs")) {
+    let is_rust = |path: &&String| Path::new(path).extension().is_some_and(|ending| ending == "rs");
+    for path in sources().1.iter().filter(is_rust) {
         for number in cited(&read(path)) {
             assert!(entries.contains_key(&number), "{path} cites {number}");
             seen += 1;
