@@ -27,7 +27,7 @@ async fn webhook(stage: &Stage) -> Value {
 }
 
 /// Moves the account's clock to the next attempt of the only webhook, if one is planned. Returns its state.
-async fn hasten(stage: &mut Stage) -> Value {
+async fn move_to_next_attempt(stage: &mut Stage) -> Value {
     let webhook = webhook(stage).await;
     if webhook["status"] == "retrying" {
         stage.move_clock(time(&webhook["next_run"]) + TimeDelta::seconds(1)).await;
@@ -43,7 +43,7 @@ pub async fn a_refused_webhook_fails_in_the_end(stage: &mut Stage) {
     stage.customer().await;
     let end = simulated_machine::now().max(stage.end) + RETRIED_MAX;
     let failed = loop {
-        let webhook = hasten(stage).await;
+        let webhook = move_to_next_attempt(stage).await;
         if webhook["status"] == "failed" {
             break webhook;
         }
@@ -64,12 +64,12 @@ pub async fn a_killed_delivery_is_made_again(stage: &mut Stage) {
     let began = simulated_machine::now();
     while receivers.deliveries(&path).len() < 2 && simulated_machine::now() < began + Duration::from_secs(90)
     {
-        hasten(stage).await;
+        move_to_next_attempt(stage).await;
     }
     stage.wishes.send(Wish::Kill);
     let end = simulated_machine::now().max(stage.end) + RETRIED_MAX;
     while receivers.accepted(&path).is_empty() {
-        let webhook = hasten(stage).await;
+        let webhook = move_to_next_attempt(stage).await;
         assert!(simulated_machine::now() < end, "a webhook is not sent again: {webhook}");
     }
 }
