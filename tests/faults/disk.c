@@ -10,7 +10,7 @@
  *   write ERRNO  what writes fails; with ENOSPC (28) only what makes a file longer, as on a full disk;
  *   open ERRNO   what opens a file for writing fails;
  *   sync ERRNO   what flushes fails, and as on Linux the pages count as clean afterwards: no later flush writes them;
- *   sync 0       what flushes never returns. */
+ *   sync 0       what flushes never returns; once something hangs so, FAULTS_DURABLE/hangs is there. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -248,10 +248,18 @@ static void keep_names(const char *folder, const char *id) {
     if (rename(fresh, path)) abort();
 }
 
+/* Marks that a flush hangs, for who waits for it. */
+static void mark(void) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/hangs", getenv("FAULTS_DURABLE"));
+    close(REAL(open64)(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
 int fsync(int fd) {
     char path[PATH], id[64];
     if (!path_of(fd, path)) return REAL(fsync)(fd);
     int is_folder = identify(fd, "", AT_EMPTY_PATH, id), error = ordered("sync");
+    if (!error) mark();
     while (!error) pause(), error = ordered("sync");
     /* A command may use the disk beside the server. */
     int others = REAL(open64)(getenv("FAULTS_DURABLE"), O_RDONLY | O_CLOEXEC);

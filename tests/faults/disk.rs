@@ -5,13 +5,16 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use crate::harness::process::pause;
 use crate::harness::random::Random;
 use crate::harness::skipped::skipped;
 
 const MISSING: &str = "cc is not installed, or this is not Linux, so the tests on it are skipped: no disk fails, no power is \
                        cut and no clock is wrong (apt-get install build-essential).\n";
+/// How long a flush that is to hang may take to begin: far longer than it does on a busy machine.
+const HANGS_WITHIN: Duration = Duration::from_mins(1);
 /// The size that a disk writes in one piece.
 const SECTOR: usize = 512;
 
@@ -96,8 +99,20 @@ impl Disk {
 
     /// Sets its mode.
     pub fn order(&self, order: Order) {
+        // Of an earlier flush, if there was one.
+        let _ = fs::remove_file(self.path("durable/hangs"));
         fs::write(self.path("fresh"), order.text()).unwrap();
         fs::rename(self.path("fresh"), self.path("orders")).unwrap();
+    }
+
+    /// Waits until a flush hangs.
+    #[track_caller]
+    pub fn waits_for_hanging_flush(&self) {
+        let began = Instant::now();
+        while !self.path("durable/hangs").exists() {
+            assert!(began.elapsed() < HANGS_WITHIN, "no flush hangs");
+            pause(Duration::from_millis(10));
+        }
     }
 
     /// Cuts the power. No process may use the disk; afterwards its files are those that were left, all flushed.
@@ -187,9 +202,8 @@ fn id(path: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
 
     let found = fs::symlink_metadata(path).unwrap();
-    let born = found
-        .created()
-        .map_or_else(|_| std::time::Duration::ZERO, |born| born.duration_since(UNIX_EPOCH).unwrap());
+    let born =
+        found.created().map_or_else(|_| Duration::ZERO, |born| born.duration_since(UNIX_EPOCH).unwrap());
     format!("{}.{}.{}", found.ino(), born.as_secs(), born.subsec_nanos())
 }
 

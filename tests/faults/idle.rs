@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use web::server::raise_file_limit;
 
-use crate::harness::process::{read_first_response, request};
+use crate::harness::process::{Process, read_first_response, request};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
@@ -15,6 +15,8 @@ use crate::report::Report;
 const CONNECTIONS: usize = 1_024;
 /// How long a newcomer may wait: less than anything that ends the idle ones by itself.
 const WAIT_MAX: Duration = Duration::from_secs(2);
+/// A busy machine lets a newcomer wait now and then, a server that does so for idle connections each time.
+const TRIES: usize = 3;
 /// When an idle connection ends, and how late that may be on a busy machine.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(10);
@@ -31,13 +33,13 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let mut longest = Duration::ZERO;
     for _ in 0..rounds {
         for beginning in BEGINNINGS {
-            let idle: Vec<_> = (0..CONNECTIONS).map(|_| connection(server.address, beginning)).collect();
-            for _ in 0..10 {
-                let start = Instant::now();
-                assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
-                longest = longest.max(start.elapsed());
+            let mut waited = longest_wait(&server, beginning);
+            for _ in 1..TRIES {
+                if waited >= WAIT_MAX {
+                    waited = waited.min(longest_wait(&server, beginning));
+                }
             }
-            drop(idle);
+            longest = longest.max(waited);
         }
     }
     let began = Instant::now();
@@ -57,6 +59,17 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     server.stopped();
     let faults = rounds * (CONNECTIONS * BEGINNINGS.len()) as u64;
     Some(Report { rounds, faults, besides, seed: options.seed(), ..Report::default() })
+}
+
+/// Takes all connections, and returns how long newcomers waited at most.
+fn longest_wait(server: &Process, beginning: &str) -> Duration {
+    let _idle: Vec<_> = (0..CONNECTIONS).map(|_| connection(server.address, beginning)).collect();
+    let wait = |_| {
+        let start = Instant::now();
+        assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+        start.elapsed()
+    };
+    (0..10).map(wait).max().unwrap()
 }
 
 fn connection(address: SocketAddr, beginning: &str) -> TcpStream {

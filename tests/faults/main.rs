@@ -69,7 +69,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "webhooks", on: BOTH, run: webhooks::run, alone: false },
     Fault { name: "readers", on: BOTH, run: readers::run, alone: true },
     Fault { name: "clock", on: BOTH, run: clock::run, alone: false },
-    Fault { name: "idle", on: SQLITE, run: idle::run, alone: false },
+    Fault { name: "idle", on: SQLITE, run: idle::run, alone: true },
     Fault { name: "waits", on: BOTH, run: waits::run, alone: false },
     Fault { name: "restores", on: BOTH, run: restores::run, alone: true },
     Fault { name: "waiters", on: BOTH, run: waiters::run, alone: true },

@@ -42,13 +42,34 @@ const QUESTIONS: [&str; 24] = [
     "sandbox/requests",
 ];
 
+/// A database's questions that take too long without statistics, and the worst one.
+struct PlanComparison {
+    slow: Vec<&'static str>,
+    worst: (u128, &'static str),
+}
+
 /// `statistics`: each question to a database that has never been analysed takes at most twice as long as afterwards. `--charges` (400),
 /// `--rounds` (9). On a machine that does other work, too, times of a few milliseconds say little:
 /// `CARD_PAYMENTS_STATISTICS_SLACK_MS` (25) is added.
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let (charges, rounds) = (options.number("charges", 400), options.number("rounds", 9));
     let slack = std::env::var("CARD_PAYMENTS_STATISTICS_SLACK_MS").map_or(25, |slack| slack.parse().unwrap());
-    let installation = Installation::on(on)?;
+    let PlanComparison { slow, worst } = compare(&Installation::on(on)?, charges, rounds, slack);
+    if !slow.is_empty() {
+        // The two series are seconds apart, and something else may have slowed the first: a bad plan does so in a new database, too.
+        let again = compare(&Installation::on(on)?, charges, rounds, slack).slow;
+        let slow: Vec<_> = slow.into_iter().filter(|question| again.contains(question)).collect();
+        assert!(slow.is_empty(), "slow without statistics, in two databases: {slow:?}");
+    }
+    let besides = format!(
+        "{charges} charges, worst without statistics: {} % of the time with them, {}",
+        worst.0, worst.1
+    );
+    Some(Report { rounds, besides, seed: options.seed(), ..Report::default() })
+}
+
+/// Fills a database, and asks it before and after `ANALYZE`.
+fn compare(installation: &Installation, charges: u64, rounds: u64, slack: u64) -> PlanComparison {
     let server = installation.start();
     let (key, _) = server.keys();
     // Whatever is planned here is planned for empty tables.
@@ -72,20 +93,18 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     );
     installation.sql("ANALYZE");
     let after = times();
-    let mut worst = (0, "");
+    let (mut slow, mut worst) = (Vec::new(), (0, ""));
     for ((question, before), after) in QUESTIONS.into_iter().zip(before).zip(after) {
         let [without, with] = [before, after].map(|time| time.as_micros());
         println!("{question:<48} without statistics {without:>8} us, with them {with:>8} us");
-        assert!(before <= 2 * after + Duration::from_millis(slack), "{question}: {before:?}, then {after:?}");
+        if before > 2 * after + Duration::from_millis(slack) {
+            slow.push(question);
+        }
         worst = Ord::max(worst, (without * 100 / with.max(1), question));
     }
     server.stopped();
     installation.proves_its_books();
-    let besides = format!(
-        "{charges} charges, worst without statistics: {} % of the time with them, {}",
-        worst.0, worst.1
-    );
-    Some(Report { rounds, besides, seed: options.seed(), ..Report::default() })
+    PlanComparison { slow, worst }
 }
 
 /// Returns a question's path.

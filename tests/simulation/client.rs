@@ -85,7 +85,7 @@ impl From<Response<Vec<u8>>> for Answer {
     fn from(answer: Response<Vec<u8>>) -> Self {
         Self {
             status: answer.status().as_u16(),
-            is_replayed: answer.headers().contains_key("idempotent-replayed"),
+            is_replayed: is_replay(&answer),
             text: String::from_utf8(answer.into_body()).unwrap(),
         }
     }
@@ -125,7 +125,7 @@ impl Client {
             }
         };
         let (status, text) = (answer.status().as_u16(), String::from_utf8_lossy(answer.body()));
-        self.history.note_answer(format_args!("<- {path} {key} {status} {text}"));
+        self.history.note_answer(is_replay(&answer), format_args!("<- {path} {key} {status} {text}"));
         if status == 500 && !self.history.is_excused() {
             self.history.fail(format_args!("{method} {path}: {status} {text}"));
         }
@@ -178,7 +178,6 @@ impl Client {
 
     /// Sends a request until it is answered; that the acquirer was not reached is an answer.
     pub async fn ask(&self, call: &Call) -> Answer {
-        let is_answer = |answer: &Response<_>| is_definite(answer) && answer.status().as_u16() != 504;
         self.repeat(&self.request(call), is_answer).await.into()
     }
 
@@ -221,8 +220,17 @@ impl Client {
             head.headers.insert(KEY, HeaderValue::from_str(&format!("forwarded-{number}")).unwrap());
         }
         let body = to_bytes(body, ANSWER_BYTES_MAX).await.unwrap().to_vec();
-        self.repeat(&Request::from_parts(head, body), is_definite).await.map(Body::from)
+        self.repeat(&Request::from_parts(head, body), is_answer).await.map(Body::from)
     }
+}
+
+fn is_replay(answer: &Response<Vec<u8>>) -> bool {
+    answer.headers().contains_key("idempotent-replayed")
+}
+
+/// Returns whether an answer says what became of its request, or that the acquirer was not reached.
+fn is_answer(answer: &Response<Vec<u8>>) -> bool {
+    is_definite(answer) && answer.status().as_u16() != 504
 }
 
 /// Returns whether an answer says what became of its request.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use simulated_disk::{Crash, Faults as DiskFaults};
@@ -35,23 +36,30 @@ pub const KINDS: [&str; 14] = [
     "slow-disk",
 ];
 
-/// A fault that a scenario is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// A kill.
-    Kill,
-    /// A clock that goes so far ahead that a call in flight seems to be lost.
-    ClockAhead,
+/// What scenarios wish for, if it may happen.
+#[derive(Clone)]
+pub struct Wishes {
+    kills: mpsc::UnboundedSender<()>,
+    clock_may_jump: bool,
+    /// The number of the server.
+    number: Arc<AtomicI32>,
+    history: History,
 }
 
-/// What scenarios wish for.
-#[derive(Clone)]
-pub struct Wishes(mpsc::UnboundedSender<Wish>);
-
 impl Wishes {
-    pub fn send(&self, wish: Wish) {
+    /// Lets the server be killed as soon as no other fault goes on.
+    pub fn kill(&self) {
         // Once the faults have ended, nobody listens.
-        let _ = self.0.send(wish);
+        let _ = self.kills.send(());
+    }
+
+    /// Lets the server's clock go so far ahead that a call in flight seems to be lost.
+    pub fn clock_ahead(&self, random: &mut Random) {
+        if self.clock_may_jump && !self.history.is_healed() {
+            self.history.note("clock ahead");
+            let ahead = AHEAD_MIN + random.below(AHEAD_MAX - AHEAD_MIN);
+            simulated_machine::set_wall(self.number.load(Ordering::Relaxed), ahead.cast_signed());
+        }
     }
 }
 
@@ -59,9 +67,13 @@ impl Wishes {
 const START_MAX: Duration = Duration::from_mins(2);
 const STOP_MAX: Duration = Duration::from_mins(4);
 /// How far ahead a clock goes that a scenario wishes for, in milliseconds: by more than the thirty seconds after which a call is taken
-/// for lost, and by less than the five minutes by which a signature may be older than it says.
+/// for lost, and by less than the minute by which the clock of an acquirer that answers may differ.
 const AHEAD_MIN: u64 = 31_000;
-const AHEAD_MAX: u64 = 240_000;
+const AHEAD_MAX: u64 = 58_000;
+/// How far a clock is ahead or behind, in milliseconds: by less than the five minutes by which a signature may be older than it says.
+const WRONG_MAX: u64 = 240_000;
+/// The most that a clock goes on or back at once, in milliseconds.
+pub const CLOCK_JUMP_MAX: u64 = 2 * WRONG_MAX;
 /// The longest that an answer is on a cable.
 const CABLE_MAX: Duration = Duration::from_millis(600);
 /// The longest flush of a disk that has much to do.
@@ -84,12 +96,12 @@ pub struct Fate {
     /// The kinds of faults that may happen, and those that happen by themselves.
     allowed: Vec<&'static str>,
     kinds: Vec<&'static str>,
-    wishes: mpsc::UnboundedReceiver<Wish>,
-    wish: Wishes,
+    kills: mpsc::UnboundedReceiver<()>,
+    wish: mpsc::UnboundedSender<()>,
     /// How often each kind of fault has happened.
     pub happened: BTreeMap<&'static str, usize>,
     /// The server's number, and the last that may be given.
-    number: i32,
+    number: Arc<AtomicI32>,
     last: i32,
     server: Option<Server>,
 }
@@ -108,17 +120,18 @@ impl Fate {
         // Histories with few kinds of faults go farther than those with all.
         let drawn = KINDS.into_iter().filter(|_| random.below(2) == 0).collect::<Vec<_>>();
         let kinds = drawn.into_iter().filter(|kind| options.allows(kind)).collect();
-        let (wish, wishes) = mpsc::unbounded_channel();
+        let (wish, kills) = mpsc::unbounded_channel();
+        let number = Arc::new(AtomicI32::new(numbers.start));
         let mut fate = Self {
             installation: Arc::clone(installation),
             history: history.clone(),
             random,
             allowed: options.faults.clone(),
             kinds,
-            wishes,
-            wish: Wishes(wish),
+            kills,
+            wish,
             happened: BTreeMap::new(),
-            number: numbers.start,
+            number,
             last: numbers.end,
             server: None,
         };
@@ -139,7 +152,12 @@ impl Fate {
 
     /// Returns where scenarios send their wishes.
     pub fn wishes(&self) -> Wishes {
-        self.wish.clone()
+        Wishes {
+            kills: self.wish.clone(),
+            clock_may_jump: self.allowed.contains(&"clock"),
+            number: Arc::clone(&self.number),
+            history: self.history.clone(),
+        }
     }
 
     /// Lets faults happen until this time of the machine.
@@ -147,29 +165,26 @@ impl Fate {
         while simulated_machine::now() < end {
             let pause = Duration::from_millis(200 + self.random.below(2_500));
             let pause = pause.min(end.saturating_sub(simulated_machine::now()));
-            let wish = timeout(pause, self.wishes.recv()).await.ok().flatten();
+            let is_wished = timeout(pause, self.kills.recv()).await.is_ok();
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
-            if simulated_machine::now() >= end || self.number + 5 >= self.last {
+            if simulated_machine::now() >= end || self.number() + 5 >= self.last {
                 continue;
             }
-            match wish {
-                Some(wish) => self.grant(wish).await,
-                None if self.kinds.contains(&kind) => self.strike(kind).await,
-                None => {}
+            if is_wished && self.allowed.contains(&"kill") {
+                self.strike("kill").await;
+            } else if self.kinds.contains(&kind) {
+                self.strike(kind).await;
             }
         }
     }
 
-    async fn grant(&mut self, wish: Wish) {
-        match wish {
-            Wish::Kill if self.allowed.contains(&"kill") => self.strike("kill").await,
-            Wish::ClockAhead if self.allowed.contains(&"clock") => {
-                self.note("clock");
-                let ahead = AHEAD_MIN + self.random.below(AHEAD_MAX - AHEAD_MIN);
-                simulated_machine::set_wall(self.number, i64::try_from(ahead).unwrap());
-            }
-            Wish::Kill | Wish::ClockAhead => {}
-        }
+    fn number(&self) -> i32 {
+        self.number.load(Ordering::Relaxed)
+    }
+
+    /// Gives the next server its number.
+    fn next_number(&self) -> i32 {
+        self.number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn note(&mut self, kind: &'static str) {
@@ -192,12 +207,11 @@ impl Fate {
             "cut-after-start" => self.cut_after_start().await,
             "pause" => {
                 let time = Duration::from_millis(self.random.below(70_000));
-                simulated_machine::pause(self.number, time);
+                simulated_machine::pause(self.number(), time);
             }
-            // Less than the five minutes by which a signature may be older than it says.
             "clock" => {
-                let wrong = i64::try_from(self.random.below(480_000)).unwrap() - 240_000;
-                simulated_machine::set_wall(self.number, wrong);
+                let wrong = self.random.below(CLOCK_JUMP_MAX).cast_signed() - WRONG_MAX.cast_signed();
+                simulated_machine::set_wall(self.number(), wrong);
             }
             "full-disk" => {
                 let room = usize::try_from(self.random.below(400_000)).unwrap();
@@ -239,7 +253,7 @@ impl Fate {
     }
 
     fn end_server(&mut self, crash: Crash) {
-        simulated_machine::kill(self.number);
+        simulated_machine::kill(self.number());
         self.server = None;
         self.installation.disk.crash(crash);
     }
@@ -264,17 +278,16 @@ impl Fate {
         self.kill(crash).await;
     }
 
-    /// Kills the server in the middle of a flush, starts one whose flushes take long, and cuts its power once it has answered: what it
-    /// has shown may come from the log of the killed one.
+    /// Kills the server in the middle of a flush, starts one whose flushes take long, and cuts its power once it has given an answer again:
+    /// that may come from the log of the killed one.
     async fn cut_after_start(&mut self) {
         let disk = self.installation.disk.clone();
-        let changes = disk.changes();
-        wait_until(Duration::from_secs(2), || disk.changes() > changes).await;
+        wait_until(Duration::from_secs(2), || disk.is_flushing()).await;
         self.end_server(Crash::Kill);
         disk.set_faults(DiskFaults { slowest_flush: LONG_FLUSH, ..SLOW_DISK });
         self.start().await;
-        let answered = self.history.requests();
-        wait_until(LONG_FLUSH, || self.history.requests() > answered).await;
+        let replayed = self.history.replays();
+        wait_until(LONG_FLUSH, || self.history.replays() > replayed).await;
         disk.set_faults(SLOW_DISK);
         self.end_server(Crash::PowerCut);
         self.start().await;
@@ -296,13 +309,13 @@ impl Fate {
 
     /// Starts a server; sometimes it is killed before it listens, and starts once more.
     async fn start(&mut self) {
-        if self.number > 0 && self.random.below(4) == 0 && self.kinds.contains(&"killed-at-start") {
+        if self.number() > 0 && self.random.below(4) == 0 && self.kinds.contains(&"killed-at-start") {
             self.note("killed-at-start");
-            self.number += 1;
+            let number = self.next_number();
             let within = Duration::from_millis(self.random.below(300));
-            let starting = timeout(within, Server::start(&self.installation, self.number)).await;
+            let starting = timeout(within, Server::start(&self.installation, number)).await;
             drop(starting);
-            simulated_machine::kill(self.number);
+            simulated_machine::kill(number);
             self.installation.disk.crash(Crash::Kill);
         }
         if let Err(error) = self.try_to_start().await {
@@ -312,8 +325,7 @@ impl Fate {
 
     /// Starts a server; the error says why it has not started.
     async fn try_to_start(&mut self) -> Result<(), String> {
-        self.number += 1;
-        match timeout(START_MAX, Server::start(&self.installation, self.number)).await {
+        match timeout(START_MAX, Server::start(&self.installation, self.next_number())).await {
             Ok(started) => self.server = Some(started?),
             Err(_) => self.history.fail("a server that was started does not listen"),
         }
@@ -322,7 +334,7 @@ impl Fate {
 
     /// From now on nothing happens to the server, whose clock is right.
     pub fn heal(&self) {
-        simulated_machine::set_wall(self.number, 0);
+        simulated_machine::set_wall(self.number(), 0);
         self.history.excuse(false);
     }
 

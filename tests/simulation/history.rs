@@ -20,6 +20,7 @@ struct HistoryRecord {
     hash: Sha256,
     prints: bool,
     requests: u64,
+    replays: u64,
     is_excused: bool,
     /// When the faults ended.
     healed: Option<Duration>,
@@ -32,6 +33,7 @@ impl History {
             hash: Sha256::new(),
             prints,
             requests: 0,
+            replays: 0,
             is_excused: false,
             healed: None,
             failures: Vec::new(),
@@ -52,9 +54,12 @@ impl History {
         }
     }
 
-    /// Writes a line about a request that was answered.
-    pub fn note_answer(&self, line: impl Display) {
-        self.record().requests += 1;
+    /// Writes a line about a request that was answered, perhaps as it was before.
+    pub fn note_answer(&self, is_replay: bool, line: impl Display) {
+        let mut record = self.record();
+        record.requests += 1;
+        record.replays += u64::from(is_replay);
+        drop(record);
         self.note(line);
     }
 
@@ -80,6 +85,11 @@ impl History {
         self.record().healed = Some(simulated_machine::now());
     }
 
+    /// Returns whether the faults have ended.
+    pub fn is_healed(&self) -> bool {
+        self.record().healed.is_some()
+    }
+
     /// Returns whether a request that began then should be answered by now.
     pub fn is_overdue(&self, began: Duration) -> bool {
         let healed = self.record().healed;
@@ -89,6 +99,11 @@ impl History {
     /// Returns how many requests were answered.
     pub fn requests(&self) -> u64 {
         self.record().requests
+    }
+
+    /// Returns how many of them got an answer that was given before.
+    pub fn replays(&self) -> u64 {
+        self.record().replays
     }
 
     /// Returns what must not be, and the digest.

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Command::Fresh(seconds) => programs::fresh(seconds, &options),
         Command::Twice => programs::twice(&options),
         Command::Mutants => programs::mutants(),
-        Command::Find(within) => programs::find(|_| Some(within), &options),
+        Command::Find(within) => programs::find(|_| within, &options),
         Command::FindAll => programs::find(bounds::seeds, &options),
     }
 }

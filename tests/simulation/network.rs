@@ -23,8 +23,9 @@ pub struct Network(Arc<Shared>);
 
 struct Shared {
     random: Mutex<Random>,
-    /// Whether connections are lost.
+    /// Whether connections are lost, and answers with them.
     loses: AtomicBool,
+    loses_answers: AtomicBool,
     /// The latest that anything comes, in microseconds.
     latest: u64,
     /// Of so many connections, one is lost.
@@ -39,13 +40,24 @@ impl Network {
         let mut random = Random(seed);
         let (latest, lost) =
             ([1_000, 20_000, 300_000][below(&mut random, 3)], [4, 12, 60][below(&mut random, 3)]);
-        let shared = Shared { random: Mutex::new(random), loses: AtomicBool::new(true), latest, lost };
+        let shared = Shared {
+            random: Mutex::new(random),
+            loses: AtomicBool::new(true),
+            loses_answers: AtomicBool::new(true),
+            latest,
+            lost,
+        };
         Self(Arc::new(shared))
     }
 
     /// From now on nothing is lost.
     pub fn heal(&self) {
         self.0.loses.store(false, Ordering::Relaxed);
+    }
+
+    /// From now on a request that arrives is answered.
+    pub fn keep_answers(&self) {
+        self.0.loses_answers.store(false, Ordering::Relaxed);
     }
 
     fn draw(&self, bound: u64) -> u64 {
@@ -69,7 +81,7 @@ impl Network {
         let is_lost = self.0.loses.load(Ordering::Relaxed) && self.draw(self.0.lost) == 0;
         // Before the first byte, in the middle of a request, or of an answer.
         let most = |out: bool| is_lost.then(|| self.draw(if out { 1_500 } else { 3_000 }));
-        let (out, back) = (most(true), most(false));
+        let (out, back) = (most(true), most(false).filter(|_| self.0.loses_answers.load(Ordering::Relaxed)));
         if out == Some(0) {
             return;
         }

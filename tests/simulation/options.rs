@@ -33,7 +33,7 @@ pub struct Options {
     pub clients: Option<u64>,
     /// The kinds of faults that may happen.
     pub faults: Vec<&'static str>,
-    /// The scenarios that may be played; all if none is named.
+    /// The scenarios to play, in place of drawn ones.
     pub scenarios: Vec<String>,
     /// Whether what was reached is printed.
     pub covers: bool,
@@ -90,11 +90,6 @@ impl Options {
     /// Returns whether faults of this kind may happen.
     pub fn allows(&self, kind: &str) -> bool {
         self.faults.contains(&kind)
-    }
-
-    /// Returns whether a scenario may be played.
-    pub fn plays(&self, name: &str) -> bool {
-        self.scenarios.is_empty() || self.scenarios.iter().any(|named| named == name)
     }
 
     /// Returns the mutants that are named, or all.

@@ -163,7 +163,10 @@ impl Shared {
             Mood::Accept => {}
             Mood::Wait => sleep(Duration::from_secs(10)).await,
             Mood::Refuse => return StatusCode::SERVICE_UNAVAILABLE,
-            Mood::Hang => sleep(Duration::from_mins(2)).await,
+            Mood::Hang => {
+                sleep(Duration::from_mins(2)).await;
+                return StatusCode::SERVICE_UNAVAILABLE;
+            }
         }
         let Some(sequence) = event["sequence"].as_u64() else {
             self.history.fail(format_args!("a webhook to {path} without a sequence: {text}"));

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::client::{Answer, Call, Client};
-use crate::faults::Wishes;
+use crate::faults::{CLOCK_JUMP_MAX, Wishes};
 use crate::harness::random::Random;
 use crate::judge;
 use crate::network::at;
@@ -28,9 +28,11 @@ use crate::receivers::Receivers;
 use crate::shop::TO_RECEIVERS;
 
 /// How many scenarios a history plays.
-pub const PLAYS: usize = 6;
+pub const PLAYS: usize = 8;
 /// How often a scenario looks again at what it waits for.
 const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(8)];
+/// How soon a clock has moved.
+const MOVED_MAX: Duration = Duration::from_mins(20);
 /// The card that every issuer of the sandbox approves.
 pub const GOOD_CARD: &str = "4200000000000000";
 
@@ -85,10 +87,14 @@ scenarios! {
     clocks::a_moving_clock_waits_for_a_payment StandingClock
 }
 
-/// Draws the scenarios of a history.
-pub fn draw(random: &mut Random, time_stands: bool) -> Vec<Scenario> {
+/// Returns the named scenarios that a history can play; if none is named, it draws some.
+pub fn choose(random: &mut Random, time_stands: bool, named: &[String]) -> Vec<Scenario> {
     let missing = if time_stands { Needs::RunningClock } else { Needs::StandingClock };
     let mut left: Vec<_> = ALL.iter().copied().filter(|it| it.needs != missing).collect();
+    if !named.is_empty() {
+        left.retain(|it| named.iter().any(|name| name == it.name));
+        return left;
+    }
     let draw = |_| left.swap_remove(usize::try_from(random.below(left.len() as u64)).unwrap());
     (0..PLAYS).map(draw).collect()
 }
@@ -178,15 +184,25 @@ impl Stage {
 
     /// Moves the account's clock to a time, or finds that it has passed it.
     pub async fn move_clock(&mut self, to: DateTime<Utc>) {
+        let end = simulated_machine::now().max(self.end) + MOVED_MAX;
         loop {
             let answer = self.put("/1/sandbox/clock", json!({ "to": shown(to) })).await;
-            // An earlier request may have moved it, and time goes on.
-            if answer.status == 422 && self.now().await >= to {
+            // An earlier request may have moved it, and time goes on; the next server's may be behind again.
+            let is_there = if answer.status == 422 {
+                self.now().await >= to
+            } else {
+                answer.record()["complete"] == true
+            };
+            if is_there {
                 return;
             }
-            if answer.record()["complete"] == true {
-                return;
-            }
+            assert!(
+                simulated_machine::now() < end,
+                "{}: the clock does not move: {}",
+                self.name,
+                answer.text
+            );
+            sleep(LOOK_AGAIN[0]).await;
         }
     }
 
@@ -194,6 +210,12 @@ impl Stage {
     pub async fn advance(&mut self, time: TimeDelta) {
         let now = self.now().await;
         self.move_clock(now + time).await;
+    }
+
+    /// Moves the account's clock on until its opening deposit has arrived, even if servers made it and moved the clock that were ahead of
+    /// the next.
+    pub async fn may_spend_its_deposit(&mut self) {
+        self.advance(TimeDelta::milliseconds(2 * CLOCK_JUMP_MAX.cast_signed())).await;
     }
 
     /// Waits until something is so: for so long at most, or so long after the faults have ended.
@@ -209,7 +231,12 @@ impl Stage {
 
     /// Checks that the account has what it had, and so many cents more or less.
     pub async fn has_earned(&self, earned: i64) {
-        assert_eq!(judge::balance(&self.client).await - self.opening, earned, "{}: the balance", self.name);
+        self.compare_balance(judge::balance(&self.client).await, earned);
+    }
+
+    /// Checks that a balance is what the account had, and so many cents more or less.
+    pub fn compare_balance(&self, balance: i64, earned: i64) {
+        assert_eq!(balance - self.opening, earned, "{}: the balance", self.name);
     }
 
     /// Returns the tokens of the records that events of a type are about, oldest first.

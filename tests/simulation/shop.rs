@@ -104,6 +104,10 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
     };
     // Its payers know what other servers may still not know of.
     let has_model = has_model && database.is_none();
+    if has_model {
+        // A payment that failed leaves its key free: the model knows of no second one under the same key.
+        network.keep_answers();
+    }
     let receivers = Receivers::listen(RECEIVERS, next(), history);
     if !options.allows("receivers") {
         receivers.behave();
@@ -146,8 +150,12 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
         join_all(opening).await.into_iter().map(|account| begin_paying(account, end)).collect()
     };
     // What scenarios wish for is of one server.
-    let plays = if database.is_none() { scenarios::draw(&mut Random(next()), has_model) } else { Vec::new() };
-    let plays = plays.into_iter().filter(|it| options.plays(it.name)).map(|scenario| {
+    let plays = if database.is_none() {
+        scenarios::choose(&mut Random(next()), has_model, &options.scenarios)
+    } else {
+        Vec::new()
+    };
+    let plays = plays.into_iter().map(|scenario| {
         history.note(format_args!("scenario {}", scenario.name));
         let seed = next();
         let wait = options.shop * u32::try_from(Random(seed).below(100)).unwrap() / 150;

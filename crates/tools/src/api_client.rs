@@ -351,8 +351,8 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers this, and how often it was asked.
-    async fn answering(head: &'static str) -> (ApiClient, Arc<AtomicUsize>) {
+    /// A server that answers this, later that, and how often it was asked.
+    async fn answering(head: &'static str, later: &'static str) -> (ApiClient, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let calls = Arc::new(AtomicUsize::new(0));
@@ -362,7 +362,7 @@ mod tests {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut request = [0; 1024];
                 assert!(stream.read(&mut request).await.unwrap() > 0);
-                counted.fetch_add(1, Ordering::SeqCst);
+                let head = if counted.fetch_add(1, Ordering::SeqCst) == 0 { head } else { later };
                 let answer = format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}");
                 stream.write_all(answer.as_bytes()).await.unwrap();
             }
@@ -372,6 +372,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_busy_server_is_asked_again_as_long_as_there_is_patience() {
+        let minute = Duration::from_mins(1);
         for (head, times) in [
             ("503 Unavailable\r\nRetry-After: 1", 2),
             ("409 Conflict\r\nRetry-After: soon", 2),
@@ -380,18 +381,28 @@ mod tests {
             ("504 Timeout", 1),
             ("500 Error", 1),
         ] {
-            let (server, calls) = answering(head).await;
+            let (server, calls) = answering(head, "200 Fine").await;
             let request = server.request(Method::PUT, "/", Some(&json!({})));
-            let answer = server.patiently("PUT /", request, Duration::from_millis(1500)).await;
-            assert!(matches!(answer, Err(ApiClientError::Refused { .. })), "{head}");
+            let answer = server.patiently("PUT /", request, minute).await;
+            if times == 1 {
+                assert!(matches!(answer, Err(ApiClientError::Refused { .. })), "{head}");
+            } else {
+                assert!(answer.is_ok_and(|raw| raw.status == 200), "{head}");
+            }
             assert_eq!(calls.load(Ordering::SeqCst), times, "{head}");
         }
+        // After a second the patience is too short for another one.
+        let (server, calls) = answering("429 Too Many", "429 Too Many").await;
+        let request = server.request(Method::PUT, "/", Some(&json!({})));
+        let answer = server.patiently("PUT /", request, Duration::from_millis(1500)).await;
+        assert!(matches!(answer, Err(ApiClientError::Refused { .. })));
+        assert!(calls.load(Ordering::SeqCst) <= 2);
     }
 
     #[tokio::test]
     async fn every_other_answer_is_one() {
         for head in ["200 Fine\r\nRetry-After: 1", "409 Conflict", "502 Upstream", "422 Wrong"] {
-            let (server, calls) = answering(head).await;
+            let (server, calls) = answering(head, head).await;
             let answer = server.answer_to(Method::GET, "/", None, &[]).await.unwrap();
             assert_eq!((answer.status.to_string().as_str(), calls.load(Ordering::SeqCst)), (&head[..3], 1));
         }

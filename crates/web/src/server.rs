@@ -181,27 +181,27 @@ mod tests {
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 
-    /// Serves a connection through which only a few kilobytes fit.
-    async fn connected() -> (DuplexStream, JoinHandle<()>) {
+    /// Serves a connection through which only a few kilobytes fit, to a client that may read nothing for so long.
+    async fn connected(patience: Duration) -> (DuplexStream, JoinHandle<()>) {
         let (ours, theirs) = duplex(4096);
         let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
         let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
         let slot = Connections::new(1).slot().await;
-        let stream = Heads::new(StallTimeoutStream::with_timeout(Duration::from_millis(100), ours), slot);
+        let stream = Heads::new(StallTimeoutStream::with_timeout(patience, ours), slot);
         let serving = async move { connection(stream, pending(), peer, router, phase.subscribe()).await };
         (theirs, tokio::spawn(serving))
     }
 
     #[tokio::test]
     async fn a_caller_who_never_reads_his_answer_does_not_keep_his_connection() {
-        let (mut caller, serving) = connected().await;
+        let (mut caller, serving) = connected(Duration::from_millis(100)).await;
         assert!(caller.write_all(REQUEST).await.is_ok());
         assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
     }
 
     #[tokio::test]
     async fn who_says_that_nothing_more_will_come_gets_his_answer() {
-        let (mut caller, serving) = connected().await;
+        let (mut caller, serving) = connected(Duration::from_mins(1)).await;
         assert!(caller.write_all(REQUEST).await.is_ok());
         assert!(caller.shutdown().await.is_ok());
         let mut answer = String::new();

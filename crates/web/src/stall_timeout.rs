@@ -84,16 +84,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for StallTimeoutStream<S> {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_millis(100);
-
     #[tokio::test]
     async fn who_takes_nothing_is_not_waited_for() {
         let (ours, _theirs) = duplex(10);
-        let error = StallTimeoutStream::with_timeout(PATIENCE, ours)
+        let error = StallTimeoutStream::with_timeout(Duration::from_millis(100), ours)
             .write_all(&[0; 11])
             .await
             .err()
@@ -104,15 +103,16 @@ mod tests {
     #[tokio::test]
     async fn who_takes_a_little_at_a_time_is_waited_for() {
         let (ours, mut theirs) = duplex(10);
-        let mut taken = StallTimeoutStream::with_timeout(PATIENCE, ours);
-        let reading = async {
-            // Longer in total than the time-out, but never without progress for that long.
-            for _ in 0..4 {
-                sleep(PATIENCE / 2).await;
-                assert_eq!(theirs.read_exact(&mut [0; 10]).await.ok(), Some(10));
-            }
-        };
-        let (written, ()) = tokio::join!(taken.write_all(&[0; 40]), reading);
-        assert!(written.is_ok(), "{written:?}");
+        let mut taken = StallTimeoutStream::with_timeout(Duration::from_mins(1), ours);
+        let mut ends = Vec::new();
+        for _ in 0..4 {
+            // As much as there is room for, and then it stalls.
+            assert!(taken.write_all(&[0; 11]).now_or_never().is_none());
+            ends.extend(taken.stalled.as_ref().map(|stalled| stalled.deadline()));
+            sleep(Duration::from_millis(5)).await;
+            assert_eq!(theirs.read_exact(&mut [0; 10]).await.ok(), Some(10));
+        }
+        // Each progress begins the time-out again, so that all stalls together may be longer.
+        assert!(ends.len() == 4 && ends.is_sorted_by(|one, next| one < next), "{ends:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! `card-payments listen`: what happens in an account, as it happens, against real servers and receivers.
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::process::{PAYMENT, Process};
+use crate::harness::process::{PAYMENT, Process, free_address};
 use crate::harness::{Behaviour, Installed, Receiver, operated, token};
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -103,8 +104,8 @@ fn recorded(server: &Process, key: &str) -> Vec<Value> {
     serde_json::from_value(events).unwrap()
 }
 
-/// Another server with the same data, where the last one was.
-fn again_at(installed: &Installed, address: std::net::SocketAddr) -> Process {
+/// A server at an address to which another one with the same data comes back: a free one, which nobody takes meanwhile.
+fn serve_at(installed: &Installed, address: SocketAddr) -> Process {
     Process::start(installed.program().env("CARD_PAYMENTS_LISTEN", address.to_string()))
 }
 
@@ -145,7 +146,7 @@ operated! {
     }
 
     async fn no_event_is_lost_or_told_twice_over_restarts_of_the_server(installed) {
-        let (mut server, receiver) = (installed.serve(), Receiver::start().await);
+        let (mut server, receiver) = (serve_at(installed, free_address()), Receiver::start().await);
         let (key, address) = (server.keys().0, server.address);
         let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
         let mut printed = Vec::new();
@@ -160,7 +161,7 @@ operated! {
             } else {
                 server.killed();
             }
-            server = again_at(installed, address);
+            server = serve_at(installed, address);
             server.pay(&key).ok(201);
         }
         printed.extend((printed.len()..15).map(|_| listening.event()));
@@ -172,7 +173,7 @@ operated! {
         server.stopped();
         let waits = format!("http://{address} does not answer: ");
         while !listening.notice().starts_with(&waits) {}
-        let server = again_at(installed, address);
+        let server = serve_at(installed, address);
         while listening.notice() != format!("http://{address} answers again") {}
         server.pay(&key).ok(201);
         assert_eq!(listening.event()["event"], recorded(&server, &key)[15]);
@@ -181,7 +182,7 @@ operated! {
     }
 
     async fn a_receiver_that_is_down_or_refuses_is_told_of_and_not_asked_again(installed) {
-        let (server, receiver) = (installed.serve(), Receiver::start().await);
+        let (server, receiver) = (installed.serve(), Receiver::on(&free_address().to_string()).await);
         let (key, _) = server.keys();
         let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
         listening.notice();
@@ -253,7 +254,7 @@ operated! {
 
     // A look at all of it takes more requests than the server answers at a time.
     async fn a_server_that_limits_how_often_it_is_asked_is_asked_as_often_as_it_says(installed) {
-        let server = installed.serve();
+        let server = serve_at(installed, free_address());
         let (key, address) = (server.keys().0, server.address);
         for _ in 0..5 {
             server.pay(&key).ok(201);
@@ -266,7 +267,7 @@ operated! {
         let events = recorded(&server, &key).split_off(5);
         server.stopped();
         installed.with("RATE_LIMIT", "1");
-        let server = again_at(installed, address);
+        let server = serve_at(installed, address);
         listening.signal("-CONT");
         let printed: Vec<_> = (0..430).map(|_| listening.event()["event"].clone()).collect();
         assert_eq!(printed, events);
@@ -275,7 +276,7 @@ operated! {
     }
 
     async fn a_server_that_is_unavailable_is_waited_for(installed) {
-        let server = installed.serve();
+        let server = serve_at(installed, free_address());
         let (key, address) = (server.keys().0, server.address);
         let listening = Listening::to(installed, &server, &["--json"]);
         server.stopped();
@@ -283,7 +284,7 @@ operated! {
         unavailable.behave(Behaviour::Status(503));
         unavailable.receives(2).await;
         drop(unavailable);
-        let server = again_at(installed, address);
+        let server = serve_at(installed, address);
         while listening.notice() != format!("http://{address} answers again") {}
         server.pay(&key).ok(201);
         assert_eq!(listening.event()["event"], recorded(&server, &key)[0]);
@@ -323,7 +324,7 @@ operated! {
     }
 
     async fn who_cannot_listen_is_told_why(installed) {
-        let server = installed.serve();
+        let server = serve_at(installed, free_address());
         let address = format!("http://{}", server.address);
         let wrong_key = ["listen", "--server", &address, "--key", "nobody-has-this-key"];
         installed.refuses(&wrong_key, "GET /1/events?per_page=1: 401 Not authorised. (Check API Key)");

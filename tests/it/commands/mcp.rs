@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::answers::operations;
-use crate::harness::process::{Process, program};
+use crate::harness::process::{Process, free_address, program};
 use crate::harness::{Installed, fields, operated, token};
 
 const NUMBERS: [&str; 3] = ["4200000000000000", "4100000000000001", "4200300000000012"];
@@ -267,14 +267,15 @@ operated! {
     }
 
     async fn a_server_that_is_gone_is_told_and_the_session_goes_on(installed) {
-        let server = installed.serve();
-        let address = server.address;
+        let address = free_address();
+        let serve = || Process::start(installed.program().env("CARD_PAYMENTS_LISTEN", address.to_string()));
+        let server = serve();
         let mut session = Session::open(installed, &server);
         server.stopped();
         let gone = format!("http://{address} does not answer: The connection could not be made or broke before the answer");
         let pay = json!({ "amount": 500, "idempotency_key": "order-1" });
         assert_eq!(session.refused("create_charge", &pay)["error_description"], gone);
-        let server = Process::start(installed.program().env("CARD_PAYMENTS_LISTEN", address.to_string()));
+        let server = serve();
         session.ok("create_charge", &pay);
         assert_eq!(count(&server, &server.keys().0, "/1/charges"), 1);
         session.ends();

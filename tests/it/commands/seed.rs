@@ -2,13 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use base::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use crate::harness::process::{PAYMENT, Process, ask, pause};
-use crate::harness::{Installed, operated};
+use crate::harness::process::{PAYMENT, Process, ask, free_address};
+use crate::harness::{Installed, eventually, operated};
 
 /// A server with an account in which nothing has happened, and how to seed it from a file.
 struct Shop<'a> {
@@ -81,6 +80,12 @@ impl<'a> Shop<'a> {
     fn count(&self, list: &str) -> u64 {
         let listed = self.server.ask("GET", list, Some(&self.key), "").json();
         listed["pagination"]["count"].as_u64().unwrap()
+    }
+
+    /// Waits until so many payments are with the acquirer.
+    async fn has_in_flight(&self, payments: i64) {
+        let in_flight = "SELECT COUNT(*) FROM charges WHERE settle_after IS NOT NULL";
+        eventually(async || self.installed.number(in_flight).await == payments).await;
     }
 
     fn is_empty(&self) -> bool {
@@ -206,8 +211,8 @@ charges:
         let slow = |ms: &str| shop.server.ask("PUT", "/1/sandbox/acquirer", Some(&shop.key), &format!("latency_ms={ms}")).ok(200);
         slow("3000");
         let mut killed = shop.comes_to("customers/anna", "tea.yaml", TEA);
-        // By now her first payment is with the acquirer.
-        pause(Duration::from_secs(1));
+        // Her first payment.
+        shop.has_in_flight(1).await;
         killed.kill().unwrap();
         killed.wait().unwrap();
         slow("0");
@@ -321,13 +326,14 @@ until: tomorrow
 
     async fn an_account_is_put_back_as_soon_as_no_payment_of_it_is_under_way(installed) {
         let shop = Shop::open(installed);
-        shop.server.ask("PUT", "/1/sandbox/acquirer", Some(&shop.key), "latency_ms=3000").ok(200);
+        shop.server.ask("PUT", "/1/sandbox/acquirer", Some(&shop.key), "latency_ms=10000").ok(200);
         let wrong = "customers:\n  anna: { email: anna@example.com }\ncharges:\n  cup: { email: a@example.com, card: declined, amount: 900 }\n";
         let seeding = shop.comes_to("customers/anna", "wrong.yaml", wrong);
-        // Its own payment is declined before this one is answered.
-        pause(Duration::from_secs(1));
+        // Its own payment is declined before the other one is answered.
+        shop.has_in_flight(1).await;
         let (address, key) = (shop.server.address, shop.key.clone());
         let paying = std::thread::spawn(move || ask(address, "POST", "/1/charges", Some(&key), PAYMENT));
+        shop.has_in_flight(2).await;
         let output = seeding.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
@@ -374,6 +380,7 @@ until: tomorrow
         let wrong = installed.run(&["seed", file, "--server", &address, "--key", "sk_wrong"]);
         assert_eq!(wrong, (Some(1), String::new(), "error: Not authorised. (Check API Key) (401 unauthorized)\n".into()));
         shop.server.stopped();
+        let address = format!("http://{}", free_address());
         let (code, _, stderr) = installed.run(&["seed", file, "--server", &address, "--key", "sk_wrong"]);
         assert!(code == Some(1) && stderr.starts_with(&format!("error: {address} does not answer: ")), "{stderr}");
         let (code, _, stderr) = installed.run(&["seed", "no/such.yaml", "--key", "sk_wrong"]);

@@ -46,6 +46,8 @@ struct Generator {
     refusals: Typed,
     /// What is in the client, in its spelling: a piece of a source, or of a path with its end of line.
     holds: &'static [(NameKind, &'static str)],
+    /// What is not in it, because the generator cannot read it.
+    lacks: &'static [&'static str],
     /// Files without which there is nothing to try.
     needs: &'static [&'static str],
     /// Whether only `CARD_PAYMENTS_CLIENTS=all` tries it.
@@ -131,7 +133,9 @@ fn lacking(generator: &Generator, document: &Value, client: &str) -> Vec<String>
     let pieces = generator
         .holds
         .iter()
-        .flat_map(|(names, piece)| names.names(document).into_iter().map(move |name| spelled(piece, &name)));
+        .flat_map(|(names, piece)| names.names(document).into_iter().map(move |name| (piece, name)))
+        .filter(|(_, name)| !generator.lacks.contains(&name.as_str()))
+        .map(|(piece, name)| spelled(piece, &name));
     pieces.filter(|piece| !client.contains(piece)).collect()
 }
 

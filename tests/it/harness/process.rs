@@ -16,6 +16,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::Timestamp;
 use serde_json::Value;
+use web::limits::REQUEST_TIMEOUT;
 
 /// Returns the program with a data directory, on any free port, without this machine's environment.
 pub fn program(data_dir: &Path) -> Command {
@@ -232,10 +233,13 @@ pub fn repeatable_request(
     text + "\r\n" + form
 }
 
+/// How long a server may be silent: it ends each request in its own time, and the rest is for a busy machine.
+const SILENT_WITHIN: Duration = REQUEST_TIMEOUT.saturating_add(Duration::from_secs(30));
+
 /// Sends a request to a server that may die meanwhile: a partial answer is an error.
 pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResponse> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
+    stream.set_read_timeout(Some(SILENT_WITHIN))?;
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
@@ -257,7 +261,7 @@ pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, for
 
 /// Reads the answer on a connection.
 pub fn read_response(mut stream: TcpStream) -> RawResponse {
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(SILENT_WITHIN)).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     parsed(&text).unwrap_or_else(|| panic!("no answer: {text}"))

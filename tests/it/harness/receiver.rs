@@ -14,6 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::Sha256;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -34,6 +35,8 @@ pub enum Behaviour {
     CloseKept { is_read: bool },
     /// Answers 200, this much later.
     Slow(Duration),
+    /// Answers 200 once [`Receiver::release`] lets it.
+    AnswerLate,
     /// Answers 200 with a body that never ends, as fast as it is read.
     Endless,
     /// Answers 200 with a body that never ends, a byte every tenth of a second.
@@ -80,6 +83,7 @@ struct Shared {
     behaviour: Mutex<Behaviour>,
     received: Mutex<Vec<Received>>,
     connections: AtomicUsize,
+    late: Semaphore,
 }
 
 impl Receiver {
@@ -95,6 +99,7 @@ impl Receiver {
             behaviour: Mutex::new(Behaviour::Status(200)),
             received: Mutex::default(),
             connections: AtomicUsize::new(0),
+            late: Semaphore::new(0),
         });
         let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Self { address, shared, server }
@@ -112,6 +117,11 @@ impl Receiver {
     /// Sets the behaviour, for requests on open connections, too.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.shared.behaviour.lock().unwrap() = behaviour;
+    }
+
+    /// Lets one late answer go.
+    pub fn release(&self) {
+        self.shared.late.add_permits(1);
     }
 
     /// Returns the requests so far, oldest first.
@@ -163,9 +173,10 @@ async fn converse(mut stream: BufReader<TcpStream>, shared: Arc<Shared>) -> io::
             return Ok(());
         }
         let received = read(&mut stream).await?;
-        shared.received.lock().unwrap().push(received);
+        // Before the test sees the request and orders something else.
         let behaviour = shared.behaviour.lock().unwrap().clone();
-        answer(stream.get_mut(), behaviour).await?;
+        shared.received.lock().unwrap().push(received);
+        answer(stream.get_mut(), behaviour, &shared.late).await?;
     }
     Ok(())
 }
@@ -195,7 +206,7 @@ async fn line(stream: &mut BufReader<TcpStream>) -> io::Result<String> {
     }
 }
 
-async fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> io::Result<()> {
+async fn answer(stream: &mut TcpStream, behaviour: Behaviour, late: &Semaphore) -> io::Result<()> {
     let status = |status: u16, more: &str| format!("HTTP/1.1 {status} Told\r\n{more}\r\n");
     let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     match behaviour {
@@ -216,6 +227,10 @@ async fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> io::Result<()> 
         }
         Behaviour::Slow(delay) => {
             sleep(delay).await;
+            stream.write_all(status(200, "Content-Length: 0\r\n").as_bytes()).await
+        }
+        Behaviour::AnswerLate => {
+            late.acquire().await.unwrap().forget();
             stream.write_all(status(200, "Content-Length: 0\r\n").as_bytes()).await
         }
         Behaviour::Endless => {

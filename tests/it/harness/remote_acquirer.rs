@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use web::connections::Connections;
 use web::server::{self, ServerPhase};
 
-use super::process::{Process, program};
+use super::process::{Process, free_address, program};
 
 /// The shared secret.
 pub const SECRET: &str = "what-the-server-and-its-acquirer-know";
@@ -56,9 +56,9 @@ pub fn acquirer(address: &str) -> Command {
     command
 }
 
-/// Starts a process of its own, on any free port.
+/// Starts a process of its own, on a port that nobody takes while it is down.
 pub fn process() -> Process {
-    Process::start(&mut acquirer("127.0.0.1:0"))
+    Process::start(&mut acquirer(&free_address().to_string()))
 }
 
 /// Makes a server call the acquirer at an address.

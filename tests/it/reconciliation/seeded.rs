@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use entity::{AccountToken, ChargeToken, Currency, DisputeToken, RefundToken, TimeSpan, Timestamp};
 use uuid::Uuid;
@@ -294,8 +294,17 @@ operated! {
         assert_eq!(installed.number("SELECT COUNT(*) FROM statement_lines").await, i64::try_from(file.lines.len()).unwrap());
         assert_eq!(reconciled(installed, &path)["imported_before"], true);
         println!("{} lines with {} faults in {taken:?} on {:?}", file.lines.len(), expected.len(), installed.database);
-        // A limit for a build without optimisation that others share the machine with.
-        assert!(taken.as_secs() < 30 + lines() as u64 / 500, "{taken:?}");
+        // The same import again, which is not killed.
+        for table in ["reconciliation_exceptions", "statement_lines", "acquirer_statements"] {
+            installed.execute(&format!("DELETE FROM {table}")).await;
+        }
+        let began = Instant::now();
+        assert_eq!(reconciled(installed, &path)["imported_before"], false);
+        let whole = began.elapsed();
+        // A limit for a build without optimisation, and where that is too little because others share the machine, one for seven
+        // starts.
+        let limit = Duration::from_secs(30 + lines() as u64 / 500).max(10 * whole);
+        assert!(taken < limit, "{taken:?}, where {limit:?} would do");
     }
 
     async fn an_import_that_was_killed_gives_way_to_another_statement(installed) {

@@ -383,8 +383,13 @@ async fn two_hundred_accounts(database: Database) {
             let refund = token_of(&client.refund(&charge, 300).await.ok(201));
             let card = client.card_token("4200000000000000").await;
             let days = 1 + n % 40;
-            let moved = client.move_clock(&format!("{days}d")).await;
-            assert_eq!((&moved["complete"], &moved["offset_seconds"]), (&json!(true), &json!(days * 86_400)));
+            let mut moved = client.move_clock(&format!("{days}d")).await;
+            // A busy machine may need several calls: each ends after a time.
+            let to = moved["to"].as_str().unwrap().to_owned();
+            while moved["complete"] != true {
+                moved = client.move_clock_to(&to).await.ok(200);
+            }
+            assert_eq!(moved["offset_seconds"], days * 86_400);
             assert_eq!(client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], true);
             let expired = client.get(&format!("/1/cards/{card}")).await.status == 404;
             assert_eq!(expired, days >= 31, "{moved}");

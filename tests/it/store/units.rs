@@ -367,7 +367,7 @@ rules! {
     }
 
     async fn counters_and_balances_are_right_after_many_charges_at_once(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let answers = join_all((0..200).map(|n| {
             let client = client.clone();
             async move {

@@ -47,9 +47,17 @@ async fn delay(receiver: &Receiver, answered: &[(String, Instant)]) -> Duration 
     delays.max().unwrap()
 }
 
-/// Eight of ten: a look for due work every second would get two, in every series.
-fn are_at_once(delays: &[Duration]) -> bool {
-    let quick = delays.iter().filter(|delay| **delay < AT_ONCE).count();
+/// How long a request took to arrive, from now on.
+async fn arrival(receiver: &Receiver, number: usize) -> Duration {
+    let answered = Instant::now();
+    receiver.receives(number).await[number - 1].at.saturating_duration_since(answered)
+}
+
+/// Eight of ten replays: a look for due work every second would get two, in every series. What a commit hands over waits for no
+/// look, and shows how quick the machine is.
+fn are_at_once(delays: &[(Duration, Duration)]) -> bool {
+    let slowest = delays.iter().map(|(committed, _)| *committed).max().unwrap();
+    let quick = delays.iter().filter(|(_, replayed)| *replayed < AT_ONCE.max(3 * slowest)).count();
     quick * 10 >= delays.len() * 8
 }
 
@@ -74,18 +82,13 @@ rules! {
         app.work();
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
-        let mut series = Vec::new();
-        while !series.last().is_some_and(|delays: &Vec<_>| are_at_once(delays)) {
-            assert!(series.len() < SERIES, "{series:?}");
-            let mut delays = Vec::new();
-            for n in 10 * series.len()..10 * series.len() + 10 {
-                client.captured(400).await;
-                let answered = Instant::now();
-                delays.push(receiver.receives(n + 1).await[n].at.saturating_duration_since(answered));
-            }
-            series.push(delays);
+        for n in 1..=10 {
+            client.captured(400).await;
+            // Leased with its commit, by a clock that stands still: no look for due work ever finds it.
+            assert_eq!(app.number("SELECT COUNT(*) FROM webhooks WHERE attempt = 1").await, n);
         }
         all_are(app, "completed").await;
+        assert_eq!(count_deliveries(&[&receiver]), (10, 10));
         let webhook = client.newest_webhook().await;
         assert_eq!((&webhook["retries"], &webhook["errors"]), (&json!(0), &json!({})));
     }
@@ -101,10 +104,12 @@ rules! {
         while !series.last().is_some_and(|delays: &Vec<_>| are_at_once(delays)) {
             assert!(series.len() < SERIES, "{series:?}");
             let mut delays = Vec::new();
-            for n in 10 * series.len() + 1..10 * series.len() + 11 {
+            for _ in 0..10 {
+                let before = receiver.received().len();
+                client.captured(400).await;
+                let committed = arrival(&receiver, before + 1).await;
                 client.put(&path, &json!({})).await.ok(200);
-                let answered = Instant::now();
-                delays.push(receiver.receives(n + 1).await[n].at.saturating_duration_since(answered));
+                delays.push((committed, arrival(&receiver, before + 2).await));
                 all_are(app, "completed").await;
             }
             series.push(delays);
@@ -182,10 +187,11 @@ rules! {
         app.work();
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
-        receiver.behave(Behaviour::Slow(Duration::from_millis(500)));
+        receiver.behave(Behaviour::AnswerLate);
         client.captured(400).await;
         receiver.receives(1).await;
         let moved = client.put("/1/sandbox/clock", &json!({ "advance": "10d" })).await.ok(200);
+        receiver.release();
         all_are(app, "completed").await;
         let accepted = client.newest_webhook().await;
         assert!(accepted["accepted_at"].as_str() >= moved["now"].as_str(), "{accepted} after {moved}");
@@ -196,12 +202,13 @@ rules! {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
         client.captured(400).await;
-        receiver.behave(Behaviour::Slow(Duration::from_millis(300)));
+        receiver.behave(Behaviour::AnswerLate);
         let late = app.do_due_work();
         let rival = async {
             receiver.receives(1).await;
             app.execute("UPDATE webhooks SET attempt = attempt + 1, leased_until = NULL").await;
             receiver.behave(Behaviour::Status(500));
+            receiver.release();
         };
         futures::join!(late, rival);
         // The late one was accepted, the one that counts was not.

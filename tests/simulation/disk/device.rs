@@ -39,6 +39,8 @@ struct State {
     /// The number of this start of the machine: no handle works longer.
     start: u64,
     changes: u64,
+    /// How many flushes have begun and not ended.
+    flushing: usize,
     stops_at: Option<u64>,
     is_stopped: bool,
 }
@@ -74,6 +76,7 @@ impl Device {
             handles: 0,
             start: 0,
             changes: 0,
+            flushing: 0,
             stops_at: None,
             is_stopped: false,
         };
@@ -172,6 +175,10 @@ impl Device {
         self.state().changes
     }
 
+    pub fn is_flushing(&self) -> bool {
+        self.state().flushing > 0
+    }
+
     pub fn stop_after(&self, changes: u64) {
         let mut state = self.state();
         state.stops_at = Some(state.changes + changes + 1);
@@ -198,6 +205,7 @@ impl Device {
             opened.handles = 0;
         }
         state.start += 1;
+        state.flushing = 0;
         state.stops_at = None;
         state.is_stopped = false;
     }
@@ -326,6 +334,7 @@ impl Handle {
         });
         let fails = state.happens(|faults| faults.flush_errors);
         let changes = state.file(self.file).changes();
+        state.flushing += 1;
         drop(state);
         if let Some(slow) = slow {
             self.device.pause(slow);
@@ -333,6 +342,7 @@ impl Handle {
         let device = Arc::clone(&self.device);
         let mut state = device.state();
         self.check_live(&state)?;
+        state.flushing -= 1;
         let State { random, folder, files, .. } = &mut *state;
         let file = &mut files.get_mut(&self.file).expect("an open file").file;
         if fails {

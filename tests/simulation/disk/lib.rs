@@ -88,6 +88,11 @@ impl Disk {
         self.0.changes()
     }
 
+    /// Returns whether a flush goes on.
+    pub fn is_flushing(&self) -> bool {
+        self.0.is_flushing()
+    }
+
     /// Stops the machine after so many more changes, in the middle of a commit perhaps: every call fails from then on, until a crash
     /// starts it again.
     pub fn stop_after(&self, changes: u64) {

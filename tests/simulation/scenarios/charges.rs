@@ -11,7 +11,6 @@ use tokio::time::sleep;
 use super::cards::{charge_token, stored};
 use super::{GOOD_CARD, Stage, charge, entitlement};
 use crate::client::Call;
-use crate::faults::Wish;
 use crate::payer::token;
 
 /// How soon it is known what became of a payment: pauses of the worker that recovers it, which double.
@@ -65,22 +64,26 @@ pub async fn a_lost_answer_charges_nothing(stage: &mut Stage) {
     stage.has_earned(entitlement(&paid)).await;
 }
 
-/// Payments that take long have one outcome, though a worker takes them for lost meanwhile.
+/// Payments that take long have one outcome, though a worker takes them for lost shortly before their answers come.
 pub async fn slow_payments_have_one_outcome(stage: &mut Stage) {
-    const APART: Duration = Duration::from_millis(300);
-    let latency = 4_000 + stage.random.below(10_000);
+    const MANY: usize = 12;
+    const APART: Duration = Duration::from_millis(250);
+    const LAST: u64 = 3_000;
+    let latency = LAST + stage.random.below(10_000);
     stage.set_acquirer(json!({ "latency_ms": latency })).await;
-    let calls: Vec<_> =
-        (0..4).map(|n| stage.call(Method::POST, "/1/charges", charge(1_000 + n, GOOD_CARD, true))).collect();
-    let ahead = Duration::from_millis(1_000 + stage.random.below(latency - 1_000));
-    let (client, wishes) = (&stage.client, &stage.wishes);
+    let calls: Vec<_> = (1_000..)
+        .take(MANY)
+        .map(|amount| stage.call(Method::POST, "/1/charges", charge(amount, GOOD_CARD, true)))
+        .collect();
+    let ahead = Duration::from_millis(latency - stage.random.below(LAST));
+    let Stage { client, wishes, random, .. } = stage;
     let paying = calls.iter().zip(0..).map(async |(call, n)| {
         sleep(APART * n).await;
         client.finish(call).await.record()
     });
     let wishing = async {
         sleep(ahead).await;
-        wishes.send(Wish::ClockAhead);
+        wishes.clock_ahead(random);
     };
     let (paid, ()) = join(join_all(paying), wishing).await;
     let mut listed = client.all("charges").await;

@@ -9,7 +9,6 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::{Stage, customer, time};
-use crate::faults::Wish;
 use crate::receivers::Mood;
 
 /// How soon a webhook is sent again after its second failure.
@@ -66,7 +65,7 @@ pub async fn a_killed_delivery_is_made_again(stage: &mut Stage) {
     {
         move_to_next_attempt(stage).await;
     }
-    stage.wishes.send(Wish::Kill);
+    stage.wishes.kill();
     let end = simulated_machine::now().max(stage.end) + RETRIED_MAX;
     while receivers.accepted(&path).is_empty() {
         let webhook = move_to_next_attempt(stage).await;

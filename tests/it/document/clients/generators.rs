@@ -29,6 +29,7 @@ const OPENAPI_GENERATOR: Generator = Generator {
     events: Typed::Unread,
     refusals: Typed::Unread,
     holds: &[],
+    lacks: &[],
     needs: &["/usr/bin/java"],
     long: false,
 };
@@ -214,7 +215,8 @@ generators! {
     rust: Generator {
         language: "Rust",
         make: "openapi-generator-cli generate -g rust -i openapi.yaml -o client \
-               --additional-properties=packageName=client,useSingleRequestParameter=true",
+               --additional-properties=packageName=client,useSingleRequestParameter=true && \
+               sed -i 's/models::models::/models::/' client/src/apis/*.rs",
         compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
         flow: "../rust-target/debug/flow",
         events: Typed::BySchema,
@@ -319,6 +321,7 @@ generators! {
                cargo progenitor -i reduced.json -o client -n client -v 0.1.0",
         compile: "cargo check --quiet --locked --manifest-path progenitor/Cargo.toml --target-dir ../progenitor-target",
         holds: &[(Operations, "pub async fn {snake}<")],
+        lacks: &["create_file"],
         needs: &[],
         long: true,
         ..OPENAPI_GENERATOR

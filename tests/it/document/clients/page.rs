@@ -57,14 +57,15 @@ fn drawn() -> String {
     let mut page = String::from(
         "\n| generator | version | client in | checked | an event's type | a refusal's type | in |\n|---|---|---|---|---|---|---|\n",
     );
-    for Generator { tool, package, language, proof, flow, events, refusals, long, .. } in GENERATORS {
+    for Generator { tool, package, language, proof, flow, events, refusals, lacks, long, .. } in GENERATORS {
         let lives = if flow.is_empty() { "" } else { ", lives both flows" };
+        let lacks: String = lacks.iter().map(|name| format!(" but for `{name}`")).collect();
         let run = if *long { ".ci/full" } else { ".ci/run" };
         let version = &pinned[*package].0;
         let (events, refusals) = (shown(*events), shown(*refusals));
         writeln!(
             page,
-            "| {tool} | {version} | {language} | complete, {proof}{lives} | {events} | {refusals} | `{run}` |"
+            "| {tool} | {version} | {language} | complete{lacks}, {proof}{lives} | {events} | {refusals} | `{run}` |"
         )
         .unwrap();
     }

@@ -2,7 +2,6 @@
 //! back.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use base::clock::Clock;
 use card_payments::error::ErrorCode;
@@ -35,7 +34,7 @@ rules! {
         client.endpoint(&receiver.url()).await;
         client.captured(400).await;
         let snapshot = snapshot(&client).await;
-        receiver.behave(Behaviour::Slow(Duration::from_secs(1)));
+        receiver.behave(Behaviour::AnswerLate);
         let late = app.do_due_work();
         let again = async {
             receiver.receives(1).await;
@@ -43,6 +42,7 @@ rules! {
             app.clock.advance(TimeSpan::seconds(1));
             receiver.behave(Behaviour::Status(500));
             app.do_due_work().await;
+            receiver.release();
         };
         futures::join!(late, again);
         // The first one was accepted, the one that counts was not.
