@@ -59,7 +59,8 @@ fn drawn() -> String {
     );
     for Generator { tool, package, language, proof, flow, events, refusals, lacks, long, .. } in GENERATORS {
         let lives = if flow.is_empty() { "" } else { ", lives both flows" };
-        let lacks: String = lacks.iter().map(|name| format!(" but for `{name}`")).collect();
+        let lacks =
+            if lacks.is_empty() { String::new() } else { format!(" but for `{}`", lacks.join("`, `")) };
         let run = if *long { ".ci/full" } else { ".ci/run" };
         let version = &pinned[*package].0;
         let (events, refusals) = (shown(*events), shown(*refusals));
