@@ -23,8 +23,9 @@ pub struct Network(Arc<Shared>);
 
 struct Shared {
     random: Mutex<Random>,
-    /// Whether connections are lost, and answers with them.
+    /// Whether connections are lost.
     loses: AtomicBool,
+    /// Whether answers are lost with them.
     loses_answers: AtomicBool,
     /// The latest that anything comes, in microseconds.
     latest: u64,

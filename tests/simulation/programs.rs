@@ -18,9 +18,16 @@ const FEW_CLIENTS: u64 = 3;
 /// How often its time is halved.
 const HALVINGS: u32 = 4;
 
+/// For how long by the system's clock a history may go on, besides its time of shop: where a server spins, simulated time stands, and
+/// none of its limits is reached. Most histories take seconds.
+const GOES_ON_MAX: Duration = Duration::from_mins(2);
+/// How `timeout` says that it has ended a program.
+const TIMED_OUT: i32 = 124;
+
 /// How a seed ended.
 struct SeedRun {
     went_well: bool,
+    has_ended: bool,
     output: String,
 }
 
@@ -28,14 +35,19 @@ impl SeedRun {
     /// Runs a seed. Its folder is its own, so that the names of its files are those of the seed.
     fn of(seed: u64, options: &Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut command = Command::new("timeout");
+        command.arg((GOES_ON_MAX + options.shop).as_secs().to_string()).arg(std::env::current_exe().unwrap());
         if options.is_postgres {
             command.env(database::variable(), database::server());
         }
         command.args(options.repeat(seed)).args(options.covers.then_some("--coverage"));
         let output = command.env("TMPDIR", folder.path()).output().unwrap();
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Self { went_well: output.status.success(), output: text.concat() }
+        Self {
+            went_well: output.status.success(),
+            has_ended: output.status.code() != Some(TIMED_OUT),
+            output: text.concat(),
+        }
     }
 
     fn digest(&self) -> Option<&str> {
@@ -55,10 +67,12 @@ pub fn fresh(time: Duration, options: &Options) -> ExitCode {
         runs += 1;
         if !run.went_well {
             failed += 1;
-            println!(
-                "shrunk: cargo test --test simulation -- {}",
-                shrunk(seed, options).repeat(seed).join(" ")
-            );
+            let (says, least) = if run.has_ended {
+                ("shrunk", shrunk(seed, options))
+            } else {
+                ("does not end", options.clone())
+            };
+            println!("{says}: cargo test --test simulation -- {}", least.repeat(seed).join(" "));
         }
     }
     println!("{runs} seeds, {failed} failed");
