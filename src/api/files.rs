@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use web::handlers::get;
 
 use super::answer::{Deleted, Envelope, Shown};
 use super::extract::{Input, Path};

@@ -4,11 +4,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
 use base::request_permits::release_permit;
 use entity::inbox::InboxFault;
 use tokio::time::sleep;
 use web::connections::unless_wanted;
+use web::handlers::post;
 
 use super::extract::{Path, read_body};
 use super::state::AppState;

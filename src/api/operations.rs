@@ -38,13 +38,13 @@ impl Operations {
 }
 
 /// The operations of a path by their handlers: as `utoipa_axum::routes!`, which takes path and method from the annotation, but
-/// without describing them yet.
+/// without describing them yet, and with handlers of one type.
 macro_rules! routes {
     (@on $handlers:expr, $handler:path) => {
         utoipa_axum::paste! { utoipa_axum::routes!(@path [methods()] of $handler) }
             .iter()
             .fold($handlers, |handlers, method| {
-                handlers.on(utoipa_axum::PathItemExt::to_method_filter(method), $handler)
+                handlers.on(utoipa_axum::PathItemExt::to_method_filter(method), web::handlers::AnyHandler::new($handler))
             })
     };
     ($first:path $(, $other:path)* $(,)?) => {{
@@ -52,9 +52,14 @@ macro_rules! routes {
         let handlers = $crate::api::operations::routes!(@on axum::routing::MethodRouter::new(), $first);
         $(let handlers = $crate::api::operations::routes!(@on handlers, $other);)*
         (path, handlers, || {
-            let described: utoipa_axum::router::UtoipaMethodRouter<$crate::api::state::AppState> =
-                utoipa_axum::routes!($first $(, $other)*);
-            (described.0, described.1)
+            let (mut schemas, mut paths) = (Vec::new(), utoipa::openapi::Paths::new());
+            for (path, operation, methods) in [
+                utoipa_axum::routes!(@resolve_types $first : schemas)
+                $(, utoipa_axum::routes!(@resolve_types $other : schemas))*
+            ] {
+                paths.add_path_operation(path, methods, operation);
+            }
+            (schemas, paths)
         })
     }};
 }

@@ -5,9 +5,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::get;
 use entity::merchant::MerchantStatus;
 use maud::{Markup, html};
+use web::handlers::get;
 
 use super::extract::Path;
 use super::pages;

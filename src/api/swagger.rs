@@ -9,11 +9,11 @@ use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use axum::routing::get;
 use entity::failure::Decline;
 use entity::three_d_secure::SimulatedChallenge;
 use serde_json::{Value, json};
 use url::Url;
+use web::handlers::get;
 
 use super::representations::Representations;
 use super::server_info::ServerInfo;

@@ -7,8 +7,8 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use tokio::task::spawn_blocking;
+use web::handlers::get;
 use web::server::ServerPhase;
 
 use super::answer::without_log;

@@ -3,11 +3,12 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::MethodRouter;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use web::handlers::get;
 
 use super::address::Address;
 use super::auth::AccountSession;

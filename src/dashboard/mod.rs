@@ -48,8 +48,9 @@ mod webhooks;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
-use axum::routing::{any, get, post};
+use axum::routing::any;
 use entity::section::Section;
+use web::handlers::{get, post};
 
 use self::refused_form::Pages;
 pub use self::sign_in::{DashboardAuth, OperatorAuth};
@@ -126,7 +127,7 @@ fn is_test(app: &DashboardState) -> bool {
 pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
     let app = DashboardState::new(app, auth);
     let unguarded = Router::new()
-        .route(SIGN_IN, get(auth::sign_in_page).post(auth::sign_in))
+        .route(SIGN_IN, get(auth::sign_in_page).merge(post(auth::sign_in)))
         .route(SIGN_OUT, post(auth::sign_out))
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
     let (pages, unguarded) = match app.info.environment {
@@ -136,10 +137,10 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
                 .route(PROVIDER, get(people::start))
                 .route(PROVIDER_ANSWERS, get(people::finish))
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
-                .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
+                .route(ACCOUNTS, get(accounts::list).merge(post(accounts::choose)));
             let of_people = if has_page(&app, PEOPLE) {
                 decided()
-                    .route(PEOPLE, get(people::list).post(people::end_sessions))
+                    .route(PEOPLE, get(people::list).merge(post(people::end_sessions)))
                     .route("/dashboard/people/end", get(people::ask_to_end_sessions))
             } else {
                 Router::new()
@@ -200,52 +201,58 @@ fn decided() -> Router<DashboardState> {
 fn tests() -> Router<DashboardState> {
     Router::new()
         .merge(exports())
-        .route(NEW_CHARGE, get(new_charge::show).post(new_charge::create))
+        .route(NEW_CHARGE, get(new_charge::show).merge(post(new_charge::create)))
         .route("/dashboard/webhook_endpoints", post(endpoints::register))
-        .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
+        .route(ACCOUNTS, get(accounts::made).merge(post(accounts::choose_made)))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
-        .route("/dashboard/charges/{token}/void", get(charges::ask_to_void).post(charges::void))
+        .route("/dashboard/charges/{token}/void", get(charges::ask_to_void).merge(post(charges::void)))
         .route("/dashboard/charges/{token}/refund", post(charges::refund))
         .route("/dashboard/charges/{token}/dispute", post(charges::dispute))
         .route("/dashboard/refunds/{token}/decide", post(charges::decide_refund))
         .route(
             "/dashboard/subscriptions/{token}/unsubscribe",
-            get(subscriptions::ask_to_unsubscribe).post(subscriptions::unsubscribe),
+            get(subscriptions::ask_to_unsubscribe).merge(post(subscriptions::unsubscribe)),
         )
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
-        .route("/dashboard/disputes/{token}/accept", get(evidence::ask_to_accept).post(evidence::accept))
+        .route(
+            "/dashboard/disputes/{token}/accept",
+            get(evidence::ask_to_accept).merge(post(evidence::accept)),
+        )
         .route("/dashboard/disputes/{token}/evidence", post(evidence::add))
         .route("/dashboard/disputes/{token}/evidence/remove", post(evidence::remove))
-        .route("/dashboard/disputes/{token}/submit", get(evidence::ask_to_submit).post(evidence::submit))
+        .route(
+            "/dashboard/disputes/{token}/submit",
+            get(evidence::ask_to_submit).merge(post(evidence::submit)),
+        )
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
         .route("/dashboard/webhook_endpoints/{token}/ping", post(endpoints::ping))
         .route(
             "/dashboard/webhook_endpoints/{token}/delete",
-            get(endpoints::ask_to_delete).post(endpoints::delete),
+            get(endpoints::ask_to_delete).merge(post(endpoints::delete)),
         )
         .route("/dashboard/inboxes", post(inboxes::create))
-        .route("/dashboard/inboxes/{token}", get(inboxes::show).post(inboxes::change))
-        .route("/dashboard/inboxes/{token}/delete", get(inboxes::ask_to_delete).post(inboxes::delete))
+        .route("/dashboard/inboxes/{token}", get(inboxes::show).merge(post(inboxes::change)))
+        .route("/dashboard/inboxes/{token}/delete", get(inboxes::ask_to_delete).merge(post(inboxes::delete)))
         .route(KEYS, post(keys::create))
         .route("/dashboard/keys/{token}/roll", post(keys::roll))
         .route(keys::OWN, post(keys::show_own))
-        .route("/dashboard/keys/{token}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
+        .route("/dashboard/keys/{token}/revoke", get(keys::ask_to_revoke).merge(post(keys::revoke)))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route("/dashboard/requests/{request_id}/send", post(resend::send))
-        .route(CLOCK, get(clock::show).post(clock::advance))
-        .route(SANDBOX, get(sandbox::show).post(sandbox::order))
+        .route(CLOCK, get(clock::show).merge(post(clock::advance)))
+        .route(SANDBOX, get(sandbox::show).merge(post(sandbox::order)))
         .route("/dashboard/sandbox/switches", post(sandbox::change))
         .route("/dashboard/sandbox/accounts", post(sandbox::create))
-        .route("/dashboard/sandbox/delete", get(sandbox::ask_to_delete).post(sandbox::delete))
+        .route("/dashboard/sandbox/delete", get(sandbox::ask_to_delete).merge(post(sandbox::delete)))
         .route(SNAPSHOTS, post(snapshots::create))
         .route(
             "/dashboard/sandbox/snapshots/{token}/restore",
-            get(snapshots::ask_to_restore).post(snapshots::restore),
+            get(snapshots::ask_to_restore).merge(post(snapshots::restore)),
         )
         .route(
             "/dashboard/sandbox/snapshots/{token}/delete",
-            get(snapshots::ask_to_delete).post(snapshots::delete),
+            get(snapshots::ask_to_delete).merge(post(snapshots::delete)),
         )
 }
 

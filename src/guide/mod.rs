@@ -13,8 +13,8 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
 use maud::html;
+use web::handlers::get;
 
 pub use self::pages::{PAGES, Page};
 pub use self::search::{Index, Kind};

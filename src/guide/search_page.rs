@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use axum::{Json, Router};
 use maud::{Markup, html};
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 use url::form_urlencoded;
+use web::handlers::get;
 
 use super::search::{Found, Index};
 use super::{HOME, SEARCH, layout};

@@ -17,7 +17,7 @@ use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
 use entity::section::{Right, Section};
 use entity::{AccountToken, TimeSpan, Timestamp, account};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use outbound::Outbound;
 use outbound::blobs::Blobs;
 use sea_orm::{DeleteMany, EntityTrait};
@@ -101,7 +101,8 @@ impl Context {
             metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        let task = self.tasks.spawn(detach(trace::within(trace::current(), work)));
+        // Boxed: a task compiles for each type of work otherwise.
+        let task = self.tasks.spawn(detach(trace::within(trace::current(), work.boxed())));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }
 

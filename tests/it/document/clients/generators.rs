@@ -33,8 +33,7 @@ const OPENAPI_GENERATOR: Generator = Generator {
     needs: &["/usr/bin/java"],
     long: false,
 };
-const NPM: Generator =
-    Generator { proof: "type-checked", compile: "npx tsc -p tsconfig.json", needs: &[], ..OPENAPI_GENERATOR };
+const NPM: Generator = Generator { proof: "type-checked", needs: &[], ..OPENAPI_GENERATOR };
 const PYTHON: Generator =
     Generator { language: "Python", proof: "imported", needs: &[], ..OPENAPI_GENERATOR };
 
@@ -43,9 +42,8 @@ macro_rules! calls {
     ($name:literal) => {
         Generator {
             compile: concat!(
-                "npx tsc -p tsconfig.json
-                npx tsc --strict --module commonjs --target es2022 --lib es2022,dom,dom.iterable --types node --skipLibCheck \
-                    --outDir built ",
+                "npx tsc --strict --module commonjs --target es2022 --lib es2022,dom,dom.iterable --types node --skipLibCheck \
+                    --outDir built $(find client -name '*.ts') ",
                 $name,
                 ".ts
                 echo '{}' >built/package.json"
@@ -102,15 +100,9 @@ generators! {
         // Of two types of bodies it sends neither's name.
         make: "card-payments openapi --json-bodies >json-bodies.yaml && \
                npx orval --input json-bodies.yaml --output client --client fetch --mode tags",
-        compile: "npx tsc -p tsconfig.json
-            npx tsc --strict --module commonjs --target es2022 --lib es2022,dom,dom.iterable --types node --skipLibCheck \
-                --outDir built orval.ts
-            echo '{}' >built/package.json",
-        flow: "node built/orval.js",
-        events: Typed::ByType,
         refusals: Typed::ByCall,
         holds: &[(Operations, "export const {camel} = "), (Tags, "/{kebab}.ts\n")],
-        ..NPM
+        ..calls!("orval")
     };
     orval_axios: Generator {
         package: "orval",
