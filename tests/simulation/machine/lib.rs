@@ -59,7 +59,10 @@ mod elsewhere {
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-use elsewhere::*;
+use elsewhere::{
+    machine_admit, machine_belong, machine_kill, machine_now, machine_pause, machine_repeats,
+    machine_set_wall, machine_start, machine_switches,
+};
 
 /// The most servers that one process can start, one after the other or together.
 pub const SERVERS_MAX: i32 = 63;
