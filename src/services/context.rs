@@ -101,7 +101,7 @@ impl Context {
             metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        // Boxed: a task compiles for each type of work otherwise.
+        // Boxed, because a task is compiled for each type of its work.
         let task = self.tasks.spawn(detach(trace::within(trace::current(), work.boxed())));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }

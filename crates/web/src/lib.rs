@@ -2,8 +2,8 @@
 //! router, and knows `base` and nothing of payments.
 //!
 //! A [`server`] gives each connection a slot of its [`connections`]. Its bytes pass a [`stall_timeout`] and [`heads`], which refuse a
-//! malformed head ([`frame`]) before the HTTP library reads it; what a handler leaves of a body is an [`unread_body`]. All
-//! [`handlers`] have one type.
+//! malformed head ([`frame`]) before the HTTP library reads it; what a handler leaves of a body is an [`unread_body`]. With
+//! [`handlers`], all handlers of a router have one type.
 
 pub mod connections;
 pub mod frame;
