@@ -108,6 +108,11 @@ impl Client {
         Self { secret: secret.into(), ..self.clone() }
     }
 
+    /// Returns whether several servers take turns.
+    pub fn has_several_servers(&self) -> bool {
+        self.ports.len() > 1
+    }
+
     /// Sends a request once.
     async fn send(&self, request: &Request<Vec<u8>>) -> Option<Response<Vec<u8>>> {
         let (method, path) = (request.method(), request.uri().path_and_query().unwrap());

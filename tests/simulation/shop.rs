@@ -140,9 +140,8 @@ async fn live(seed: u64, options: &Options, database: Option<&Database>, history
         let opening = seeds.into_iter().zip(1..).map(|(seed, n)| open(&maker, &receivers, n, seed));
         join_all(opening).await.into_iter().map(|account| begin_paying(account, end)).collect()
     };
-    // What scenarios wish for is of one server.
-    let mut choose = || scenarios::choose(&mut Random(next()), has_model, &options.scenarios);
-    let plays = if database.is_none() { choose() } else { Vec::new() };
+    // Whatever they wish for happens to the first server.
+    let plays = scenarios::choose(&mut Random(next()), has_model, &options.scenarios);
     let plays = plays.into_iter().map(|scenario| {
         history.note(format_args!("scenario {}", scenario.name));
         let seed = next();
