@@ -184,16 +184,3 @@ pub fn failed() -> SimpleExpr {
 pub fn listed_authorisations() -> SimpleExpr {
     Expr::cust(LISTED_AUTHORISATIONS)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sql_condition_excludes_exactly_the_states_that_are_not_listed() {
-        for &state in ChargeState::ALL {
-            let excludes = LISTED.contains(&format!("state <> '{}'", state.code()));
-            assert_eq!(excludes, !state.listed(), "{state:?}");
-        }
-    }
-}

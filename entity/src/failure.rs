@@ -61,15 +61,3 @@ impl From<Decline> for FailureCode {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_decline_keeps_its_word_as_a_failure_code() {
-        for &decline in Decline::ALL {
-            assert_eq!(FailureCode::from(decline).code(), decline.code());
-        }
-    }
-}

@@ -70,6 +70,7 @@ pub use ledger::{balance, journal_entry, posting};
 pub use person::{approval, ended_session, person_session};
 pub use rate::Rate;
 pub use reconciliation::{reconciliation_exception, statement, statement_line};
+pub use rounding::quotient_rounded_half_up;
 pub use scheme::Scheme;
 pub use snapshot::{snapshot_file, snapshot_part};
 pub use table::{Listed, Owned};
