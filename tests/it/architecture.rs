@@ -343,12 +343,11 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
 
 /// Finds tables, and modules of entity but that of tokens.
 fn records_of_payments(path: &str, text: &str) -> Found {
-    let tables =
-        sources().into_iter().filter(|(path, _)| path.starts_with("entity/")).flat_map(|(_, text)| {
-            let named =
-                text.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once("\" [")?.0));
-            named.map(str::to_owned).collect::<Vec<_>>()
-        });
+    let tables = sources().iter().filter(|(path, _)| path.starts_with("entity/src")).flat_map(|(_, text)| {
+        let named =
+            text.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once("\" [")?.0));
+        named.map(str::to_owned).collect::<Vec<_>>()
+    });
     let allowed =
         TABLES_OF_THE_STORE.iter().find(|(allowed, ..)| *allowed == path).map_or(&[][..], |it| it.1);
     let tables: Vec<_> = tables.filter(|table| !allowed.contains(&table.as_str())).collect();

@@ -1,6 +1,7 @@
 //! How rules find what they look for, and the sources that they read.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::Found;
 
@@ -75,9 +76,24 @@ pub fn root() -> &'static Path {
 }
 
 /// Every source of the project with its path from the root.
-pub fn sources() -> Vec<(String, String)> {
-    let rooms =
-        ["src", "entity/src", "migration/src", "migration/tests", "tests", "benches", "packages/examples"];
+static SOURCES: LazyLock<Vec<(String, String)>> = LazyLock::new(read_sources);
+
+/// Returns every source of the project with its path from the root.
+pub fn sources() -> &'static [(String, String)] {
+    &SOURCES
+}
+
+fn read_sources() -> Vec<(String, String)> {
+    let rooms = [
+        "src",
+        "entity/src",
+        "entity/tests",
+        "migration/src",
+        "migration/tests",
+        "tests",
+        "benches",
+        "packages/examples",
+    ];
     let mut folders: Vec<PathBuf> = rooms.map(|name| root().join(name)).into();
     let crates = std::fs::read_dir(root().join("crates")).expect("crates");
     folders.extend(crates.map(|own| own.expect("an entry").path().join("src")));
@@ -86,7 +102,10 @@ pub fn sources() -> Vec<(String, String)> {
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                folders.push(path);
+                // Programs of others, in thousands of folders, hold no source of ours.
+                if path.file_name().is_none_or(|name| name != "node_modules") {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let name = path.strip_prefix(root()).expect("below the root").to_str().expect("a plain name");
                 sources.push((name.replace('\\', "/"), std::fs::read_to_string(&path).expect("UTF-8")));

