@@ -60,8 +60,8 @@ typescript() {
 
 go() {
     # Debian's packages of Go lie in a GOPATH.
-    local sources=$built/clients/go/src
-    export GO111MODULE=off GOPATH=$built/clients/go:/usr/share/gocode GOCACHE=$built/go
+    local sources=$built/clients/tested/go/src
+    export GO111MODULE=off GOPATH=$built/clients/tested/go:/usr/share/gocode GOCACHE=$built/go
     rm -rf "$sources"
     mkdir -p "$sources"
     cp -R "$packages/go" "$sources/cardpaymentsclient"
@@ -78,15 +78,16 @@ go() {
 
 java() {
     # Jackson is in the generator's own archive, the rest are packages of Debian.
-    local jars=/usr/share/java classes=$built/clients/java quick='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' needed
+    local jars=/usr/share/java classes=$built/clients/tested/java quick='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' needed
     needed=$(echo "$built"/clients/tools/lib/python3*/site-packages/openapi_generator_cli/openapi-generator.jar)
     needed+=$(printf ':%s' "$jars"/{httpclient,httpcore,httpmime,geronimo-annotation-1.3-spec}.jar \
         "$jars"/{apiguardian-api,opentest4j,picocli,junit-{jupiter-{api,engine},platform-{commons,console,engine,launcher,reporting}}}.jar)
     rm -rf "$classes"
+    mkdir -p "$classes"
     first_payment "$work/FirstPayment.java"
     samples "$work/samples"
-    find "$packages/java/src" "$here/java/test" "$work" -name '*.java' >"$built/clients/java.sources"
-    JDK_JAVA_OPTIONS=$quick javac -nowarn -proc:none --release 17 -cp "$needed" -d "$classes" @"$built/clients/java.sources"
+    find "$packages/java/src" "$here/java/test" "$work" -name '*.java' >"$built/clients/tested/java.sources"
+    JDK_JAVA_OPTIONS=$quick javac -nowarn -proc:none --release 17 -cp "$needed" -d "$classes" @"$built/clients/tested/java.sources"
     rm -r "$work/samples"
     beside java $quick -cp "$needed:$classes" org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
         --details=none --fail-if-no-tests --select-class=ClientTest
