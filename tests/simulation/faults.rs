@@ -53,6 +53,11 @@ impl Wishes {
         let _ = self.kills.send(());
     }
 
+    /// Returns whether the faults have ended, those that were under way, too.
+    pub fn have_ended(&self) -> bool {
+        self.history.is_healed()
+    }
+
     /// Lets the server's clock go so far ahead that a call in flight seems to be lost.
     pub fn clock_ahead(&self, random: &mut Random) {
         if self.clock_may_jump && !self.history.is_healed() {
