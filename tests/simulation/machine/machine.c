@@ -149,9 +149,10 @@ static void stuck(void) {
 }
 
 /* How fast time passes while a database owes an answer, which may itself wait for another thread of the machine; and how long what it
- * has not been asked for may take, in milliseconds of the system's clock. */
+ * has not been asked for may take, in milliseconds of the system's clock: longer if nothing else can go on. */
 #define RATE 20
 #define PATIENCE 5
+#define LAST_PATIENCE 20000
 
 /* Lets a real database work, for whose answers threads wait; returns the time until which this one may pass. */
 static uint64_t let_database_work(uint64_t until) {
@@ -164,9 +165,10 @@ static uint64_t let_database_work(uint64_t until) {
         if (!it->is_real || REAL(poll)(&events, 1, 0)) continue;
         waiting[count++] = events, owed += it->owes > 0;
     }
-    if (!count || !(owed || is_fresh)) return until;
+    int is_last = until == NEVER && !owed;
+    if (!count || !(owed || is_fresh || is_last)) return until;
     is_fresh = 0;
-    if (REAL(poll)(waiting, count, PATIENCE) > 0) return now;
+    if (REAL(poll)(waiting, count, is_last ? LAST_PATIENCE : PATIENCE) > 0) return now;
     uint64_t soon = now + RATE * PATIENCE * 1000000ull;
     return owed && soon < until ? soon : until;
 }
