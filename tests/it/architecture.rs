@@ -165,6 +165,14 @@ const RULES: &[Rule] = &[
         good: &[("src/api/extract.rs", "mod body;\n")],
     },
     Rule {
+        name: "tests of entity lie beside it: within it they would not run",
+        covers: |path| path.starts_with("entity/src/"),
+        wakes: "entity/src",
+        find: |_, text| matching(text, |line| line.contains("cfg(test)").then(|| "a test".to_owned())),
+        bad: &[("entity/src/rate.rs", "#[cfg(test)]\nmod tests {}\n")],
+        good: &[("entity/src/rate.rs", "// No #[cfg(test)] here.\n")],
+    },
+    Rule {
         name: "nothing is left undone",
         covers: |path| path != SAMPLES,
         wakes: "src",

@@ -75,11 +75,9 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every source of the project with its path from the root.
-static SOURCES: LazyLock<Vec<(String, String)>> = LazyLock::new(read_sources);
-
 /// Returns every source of the project with its path from the root.
 pub fn sources() -> &'static [(String, String)] {
+    static SOURCES: LazyLock<Vec<(String, String)>> = LazyLock::new(read_sources);
     &SOURCES
 }
 
