@@ -36,7 +36,9 @@ pub fn optional_trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Op
 pub fn email(text: &str) -> Result<(), ValidationError> {
     let is_well_formed = text.rsplit_once('@').is_some_and(|(mailbox, domain)| {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
-        !mailbox.is_empty() && mailbox.bytes().all(is_allowed) && format!("a@{domain}").validate_email()
+        // The validator would pass over whatever stands before an IP address in brackets.
+        let is_all_read = domain.rfind('[').is_none_or(|bracket| bracket == 0);
+        !mailbox.is_empty() && mailbox.bytes().all(is_allowed) && is_all_read && format!("a@{domain}").validate_email()
     });
     check(is_well_formed, "is not formatted properly")
 }
@@ -187,6 +189,24 @@ mod tests {
     #[test]
     fn only_the_email_rule_speaks_on_blank_text() {
         assert!(email("").is_err() && http_url("").is_ok() && ip_address("").is_ok());
+    }
+
+    #[test]
+    fn an_email_address_ends_in_a_domain_or_an_ip_address_and_in_nothing_else() {
+        for good in ["a@example.com", "a.b+c@[127.0.0.1]", "a@[2001:db8::1]"] {
+            assert!(email(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "a@4200 0000 8000 0000[127.0.0.1]",
+            "a@example.com[127.0.0.1]",
+            "a@[[127.0.0.1]",
+            "a@[::1][127.0.0.1]",
+            "a@[127.0.0.1",
+            "a@[example.com]",
+            "a@[]",
+        ] {
+            assert!(email(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
