@@ -80,7 +80,8 @@ impl Timestamp {
     /// calendar: its end.
     #[must_use]
     pub fn plus_months(self, months: u32) -> Self {
-        self.datetime().checked_add_months(Months::new(months)).unwrap_or(DateTime::<Utc>::MAX_UTC).into()
+        let later = self.datetime().checked_add_months(Months::new(months));
+        Self(later.unwrap_or(DateTime::<Utc>::MAX_UTC).timestamp_millis())
     }
 
     /// Returns the calendar year and month.
@@ -158,9 +159,11 @@ impl DateTimeLikeValue for Timestamp {}
 /// What columns of spans are compared with.
 impl TimeLikeValue for TimeSpan {}
 
+/// A part of a millisecond counts as a whole one, so that what came before the time stays before it.
 impl From<DateTime<Utc>> for Timestamp {
     fn from(time: DateTime<Utc>) -> Self {
-        Self(time.timestamp_millis())
+        let is_whole = time.timestamp_subsec_nanos().is_multiple_of(1_000_000);
+        Self(time.timestamp_millis().saturating_add((!is_whole).into()))
     }
 }
 

@@ -36,9 +36,12 @@ pub fn optional_trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Op
 pub fn email(text: &str) -> Result<(), ValidationError> {
     let is_well_formed = text.rsplit_once('@').is_some_and(|(mailbox, domain)| {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
-        // The validator would pass over whatever stands before an IP address in brackets.
-        let is_all_read = domain.rfind('[').is_none_or(|bracket| bracket == 0);
-        !mailbox.is_empty() && mailbox.bytes().all(is_allowed) && is_all_read && format!("a@{domain}").validate_email()
+        let is_domain = match domain.strip_prefix('[').and_then(|address| address.strip_suffix(']')) {
+            Some(address) => address.parse::<IpAddr>().is_ok(),
+            // The validator would pass over whatever stands before brackets at the end, so here another label stands there.
+            None => format!("a@{domain}.a").validate_email(),
+        };
+        !mailbox.is_empty() && mailbox.bytes().all(is_allowed) && is_domain
     });
     check(is_well_formed, "is not formatted properly")
 }
@@ -67,8 +70,9 @@ pub fn date(text: &str) -> Result<(), ValidationError> {
 /// Parses a date, YYYY-MM-DD.
 pub fn calendar_date(text: &str) -> Option<NaiveDate> {
     let text = text.trim();
-    // The parser accepts missing zeros.
-    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|date| date.to_string() == text)
+    // The parser accepts missing zeros, and years with a sign.
+    let is_whole = |date: &NaiveDate| date.to_string() == text && text.len() == "YYYY-MM-DD".len();
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(is_whole)
 }
 
 /// Returns whether a text is an Australian business number: 11 digits, however grouped, whose weighted sum is a multiple of 89.
@@ -193,12 +197,18 @@ mod tests {
 
     #[test]
     fn an_email_address_ends_in_a_domain_or_an_ip_address_and_in_nothing_else() {
-        for good in ["a@example.com", "a.b+c@[127.0.0.1]", "a@[2001:db8::1]"] {
+        for good in
+            ["a@example.com", "a@bücher.example", "a@localhost", "a.b+c@[127.0.0.1]", "a@[2001:db8::1]"]
+        {
             assert!(email(good).is_ok(), "{good}");
         }
         for bad in [
             "a@4200 0000 8000 0000[127.0.0.1]",
+            "a@4200 0000 8000 0000\u{ff3b}127.0.0.1\u{ff3d}",
+            "a@example.com\r\nBcc: b\u{ff3b}::1\u{ff3d}",
             "a@example.com[127.0.0.1]",
+            "a@example.com.",
+            "a@",
             "a@[[127.0.0.1]",
             "a@[::1][127.0.0.1]",
             "a@[127.0.0.1",
@@ -271,6 +281,8 @@ mod tests {
             "1980-02-29T00:00:00Z",
             "80-02-29",
             "+1980-02-28",
+            "-0044-03-15",
+            "+12345-01-01",
         ] {
             assert!(date(bad).is_err(), "{bad}");
         }

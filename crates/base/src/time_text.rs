@@ -4,30 +4,39 @@ use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTim
 
 /// Parses a day, which means its first moment in UTC, or a time, which is UTC without an offset.
 pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
     // chrono also reads years of fewer than four digits, and drops decimals beyond the ninth.
-    let has_year = numbers.clone().any(|digits| digits.len() == 4);
-    if text.contains('.') && numbers.any(|digits| digits.len() > 9) {
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    if !has_year(text) || text.contains('.') && numbers.any(|digits| digits.len() > 9) {
         return None;
     }
     let day = |format| {
-        let day = NaiveDate::parse_from_str(text, format).ok().filter(|_| has_year)?;
+        let day = NaiveDate::parse_from_str(text, format).ok()?;
         Some(day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
     // Seconds, and the minutes of an offset, may be absent.
     let short = |text: &str| {
-        let read = |format| DateTime::parse_from_str(text, format).ok().filter(|_| has_year);
+        let read = |format| DateTime::parse_from_str(text, format).ok();
         ["%Y-%m-%dT%H:%M%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"].into_iter().find_map(read)
     };
     let time = || {
         let text = with_plus(text);
         text.parse::<DateTime<FixedOffset>>().ok().or_else(|| short(&text)).map(|time| time.to_utc())
     };
-    let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
+    let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok();
     let local = || text.parse().ok().or_else(no_seconds).map(|time: NaiveDateTime| time.and_utc());
     // Other years do not fit a timestamp everywhere, and no clock here reaches them.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
+}
+
+/// Returns whether a text has a year of at least four digits where a year stands: at its beginning, or behind the name of a month, at
+/// its end.
+fn has_year(text: &str) -> bool {
+    let text = text.trim_start_matches(['+', ' ']);
+    let is_named = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    let year = if is_named { numbers.next_back() } else { numbers.next() };
+    year.is_some_and(|digits| digits.len() >= 4)
 }
 
 /// Restores the plus signs of a text. An expanded year and an offset begin with one, and a query that does not escape it turns it

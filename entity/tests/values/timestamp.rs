@@ -1,10 +1,20 @@
 //! Times.
 
+use chrono::{DateTime, Utc};
 use entity::{TimeSpan, Timestamp};
 
 #[test]
 fn a_time_is_shown_in_whole_seconds_of_utc() {
     assert_eq!(Timestamp::from_millis(1_753_999_999_999).to_string(), "2025-07-31T22:13:19Z");
+}
+
+#[test]
+fn what_came_before_a_part_of_a_millisecond_stays_before_it() {
+    let time = |text: &str| Timestamp::from(text.parse::<DateTime<Utc>>().unwrap());
+    let whole = time("2025-07-31T22:13:19.001Z");
+    assert_eq!(whole, Timestamp::from_millis(1_753_999_999_001));
+    assert_eq!(time("2025-07-31T22:13:19.001000001Z"), whole + TimeSpan::from_millis(1));
+    assert_eq!(time("1969-12-31T23:59:59.9995Z"), Timestamp::from_millis(0));
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
     // A browser sends an empty file without a name if the user chose none.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {
-        form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
+        // U+0000 in its name is a fault of the file, not one more of the parameter.
+        form.tree.insert(FILE.into(), Value::String(upload.fingerprint().replace('\0', "\u{fffd}")));
     }
     let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
     Ok((Input::new(app, tree, None)?, upload))

@@ -51,20 +51,20 @@ fn bad_request() -> Error {
 }
 
 /// Parses the validation URL and checks its host. The URL comes from a page, so it is untrusted: only the provider's
-/// hosts are called. A simulated provider has any host; a server without a provider has none.
+/// hosts are called. A simulated provider has any host that may be called; a server without a provider has none.
 fn callable(ctx: &Context, url: &str) -> Option<Url> {
     rules::http_url(url).ok()?;
     let url = Url::parse(url).ok()?;
     let plain = url.scheme() == "https"
         && url.username().is_empty()
         && url.password().is_none()
+        && url.port().is_none()
         && url.fragment().is_none();
     let known = match (&ctx.wallets.provider, &ctx.wallets.simulated) {
         (Some(provider), _) => {
-            let host = url.host_str().filter(|_| url.port().is_none());
-            host.is_some_and(|host| provider.hosts.iter().any(|known| known == host))
+            url.host_str().is_some_and(|host| provider.hosts.iter().any(|known| known == host))
         }
-        (None, Some(_)) => true,
+        (None, Some(_)) => ctx.outbound.reach().permits_literal(&url),
         (None, None) => false,
     };
     (plain && known).then_some(url)

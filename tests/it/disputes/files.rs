@@ -116,6 +116,9 @@ rules! {
             let body = if body.is_empty() { "--x--\r\n".to_owned() } else { body };
             leaves_nothing(app, raw(&client, body)).await.faulty(faults);
         }
+        let zero = "--x\r\nContent-Disposition: form-data; name=file; filename*=UTF-8''a%00.pdf\r\n\r\n%PDF-1.7\r\n\
+                    --x\r\nContent-Disposition: form-data; name=purpose\r\n\r\ndispute_evidence\r\n--x--\r\n";
+        leaves_nothing(app, raw(&client, zero)).await.faulty(&[("file", "File has a name that is not valid")]);
         leaves_nothing(app, client.post("/1/files", &json!({ "purpose": "dispute_evidence" }))).await.faulty(&blank[..1]);
         client.upload("a.pdf", &large(10 * MIB)).await.ok(200);
     }
@@ -268,7 +271,7 @@ rules! {
         assert_eq!(app.blobs().len(), 1);
     }
 
-    async fn a_file_is_named_by_filename_with_a_star_alone(app) {
+    async fn a_file_is_named_by_filename_however_it_is_spelled(app) {
         let client = app.client();
         let part = |attributes: &str, content: &str| format!("--x\r\nContent-Disposition: form-data; {attributes}\r\n\r\n{content}\r\n");
         let purpose = part("name=purpose", "dispute_evidence");
@@ -276,10 +279,14 @@ rules! {
             ("name=file; filename*=utf-8''r%C3%A9sum%C3%A9%20+1.pdf", "résumé +1.pdf"),
             ("name=\"file\"; FileName*=UTF-8'en'a.pdf", "a.pdf"),
             ("name=file; filename=\"b.pdf\"; filename*=utf-8''c.pdf", "b.pdf"),
+            ("name=file; FileName=\"d.pdf\"", "d.pdf"),
         ] {
             let file = raw(&client, part(attributes, "%PDF-1.7") + &purpose + "--x--\r\n").await.ok(200);
             assert_eq!(file["original_filename"], name, "{attributes}");
         }
+        let latin = b"--x\r\nContent-Disposition: form-data; name=file; filename=\"r\xe9sum\xe9.pdf\"\r\n\r\n%PDF-\xff\r\n";
+        let file = raw(&client, [latin, purpose.as_bytes(), b"--x--\r\n"].concat()).await.ok(200);
+        assert_eq!(file["original_filename"], "r\u{fffd}sum\u{fffd}.pdf");
         // Where no file is expected it is passed over, as any file is.
         let plan = part("name=file; filename*=utf-8''a.pdf", "%PDF-1.7") + &part("name=name", "Plan") + &part("name=amount", "400") + &part("name=interval", "1") + &part("name=interval_unit", "month") + "--x--\r\n";
         let request = client.request(Method::POST, "/1/plans").header(header::CONTENT_TYPE, "multipart/form-data; boundary=x");

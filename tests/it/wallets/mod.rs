@@ -138,7 +138,8 @@ rules! {
             ("validation_url", json!("")), ("validation_url", json!("gateway")), ("validation_url", json!({ "a": 1 })),
             ("validation_url", json!("http://gateway.wallet.example/")), ("validation_url", json!("ftp://gateway.wallet.example/")),
             ("validation_url", json!("https://user:secret@gateway.wallet.example/")),
-            ("validation_url", json!("https://gateway.wallet.example/#a")),
+            ("validation_url", json!("https://gateway.wallet.example/#a")), ("validation_url", json!("https://gateway.wallet.example:8443/")),
+            ("validation_url", json!("https://169.254.169.254/session")),
             ("initiative", json!("")), ("initiative", json!("app")), ("initiative_context", Value::Null),
             ("initiative_context", json!("other.example.com")), ("initiative_context", json!("shop.example.com.")),
         ] {
