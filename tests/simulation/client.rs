@@ -13,7 +13,7 @@ use outbound::{AddressPolicy, Outbound};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::history::History;
+use crate::history::{ANSWERED_MAX, History};
 use crate::network::at;
 
 /// Longer than a request may take.
@@ -28,6 +28,8 @@ pub struct Client {
     /// Of the servers, which take turns.
     ports: Arc<[u16]>,
     secret: String,
+    /// How long an answer is waited for.
+    patience: Duration,
     history: History,
     sent: Arc<AtomicUsize>,
     forwarded: Arc<AtomicU64>,
@@ -97,6 +99,7 @@ impl Client {
             outbound: Outbound::new(AddressPolicy::test()),
             ports: ports.into(),
             secret: secret.into(),
+            patience: PATIENCE,
             history: history.clone(),
             sent: Arc::default(),
             forwarded: Arc::default(),
@@ -122,7 +125,7 @@ impl Client {
         let mut sent = request.clone();
         let port = self.ports[self.sent.fetch_add(1, Ordering::Relaxed) % self.ports.len()];
         *sent.uri_mut() = format!("http://{}{path}", at(port)).parse().unwrap();
-        let answer = match self.outbound.exchange(sent, ANSWER_BYTES_MAX, PATIENCE).await {
+        let answer = match self.outbound.exchange(sent, ANSWER_BYTES_MAX, self.patience).await {
             Ok(answer) => answer,
             Err(error) => {
                 self.history.note(format_args!("<- {path} {key} {error}"));
@@ -210,8 +213,10 @@ impl Client {
         all
     }
 
-    /// Returns routes that forward each request over the cable, with a key if it changes something, until there is an answer.
-    pub fn forwarding(self) -> Router {
+    /// Returns routes that forward each request over the cable, with a key if it changes something, until there is an answer, which is
+    /// waited for through every pause of the server: a payment that failed is made once more if it is asked for again.
+    pub fn forwarding(mut self) -> Router {
+        self.patience = ANSWERED_MAX;
         Router::new().fallback(move |request: Request<Body>| {
             let client = self.clone();
             async move { client.forward(request).await }

@@ -53,6 +53,7 @@ pub async fn live(client: Client, secret: String, seed: u64, end: Duration) {
     let mut random = Random(seed);
     let maker = harness::Client::new(client.forwarding(), Some(secret));
     let mut world = World::new(&maker, CurlLog::default()).await;
+    world.has_workers = true;
     let mut done = 0;
     while simulated_machine::now() < end && done < LIFE {
         let operation = random.below(u64::MAX);

@@ -39,6 +39,8 @@ pub enum TokenSource {
 /// All that an account has. Records are in the order in which they were made, which is that of their ids.
 pub struct World {
     pub wire: Wire,
+    /// Whether workers do what is due, besides moves of the clock.
+    pub has_workers: bool,
     pub now: Time,
     pub began: Time,
     pub cards: Vec<Card>,
@@ -125,6 +127,7 @@ impl World {
         let now = clock["now"].as_str().unwrap().parse::<DateTime<_>>().unwrap();
         let mut world = Self {
             wire,
+            has_workers: false,
             now,
             began: now,
             cards: Vec::new(),
