@@ -50,7 +50,7 @@ struct Generator {
     lacks: &'static [&'static str],
     /// Files without which there is nothing to try.
     needs: &'static [&'static str],
-    /// Whether only `CARD_PAYMENTS_CLIENTS=all` tries it.
+    /// Whether only `CARD_PAYMENTS_CLIENTS=all` tries it: it takes long, or `packages/clients` has a client by the same generator.
     long: bool,
 }
 

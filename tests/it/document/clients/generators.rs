@@ -70,6 +70,7 @@ generators! {
         refusals: Typed::ByCall,
         holds: &[(Operations, "APIService) {Pascal}("), (Tags, "/api_{snake}.go\n")],
         needs: &["/usr/bin/go", "/usr/share/gocode/src/gopkg.in/validator.v2"],
+        long: true,
         ..OPENAPI_GENERATOR
     };
     typescript: Generator {
@@ -202,6 +203,7 @@ generators! {
         refusals: Typed::BySchema,
         holds: &[(Operations, " {camel}("), (Tags, "/{Pascal}Api.java\n")],
         needs: &["/usr/bin/javac", "/usr/share/java/httpmime.jar"],
+        long: true,
         ..OPENAPI_GENERATOR
     };
     rust: Generator {
@@ -228,6 +230,7 @@ generators! {
         refusals: Typed::BySchema,
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.rb\n")],
         needs: &["/usr/bin/java", "/usr/bin/ruby"],
+        long: true,
         ..OPENAPI_GENERATOR
     };
     php: Generator {
@@ -240,6 +243,7 @@ generators! {
         refusals: Typed::ByCall,
         holds: &[(Operations, "public function {camel}("), (Tags, "/{Pascal}Api.php\n")],
         needs: &["/usr/bin/java", "/usr/bin/php", "/usr/share/php/GuzzleHttp/autoload.php"],
+        long: true,
         ..OPENAPI_GENERATOR
     };
     nswag: Generator {
