@@ -151,8 +151,10 @@ if [ -e "$frameworks/.package-lock.json" ]; then
         on_servers 4 "${@:2}" --maxWorkers=4 many
         on_servers 1 card-payments exec -- "${@:2}" many -t 'account 3 '
     }
-    in_framework vitest "$frameworks/.bin/vitest" run --globals
-    in_framework jest "$frameworks/.bin/jest" --cacheDirectory="$root/jest"
+    # Four servers that start at once may take longer than the five seconds of either.
+    patience=$((hangs * 1000))
+    in_framework vitest "$frameworks/.bin/vitest" run --globals --testTimeout="$patience" --hookTimeout="$patience" --teardownTimeout="$patience"
+    in_framework jest "$frameworks/.bin/jest" --cacheDirectory="$root/jest" --testTimeout="$patience"
 else
     echo 'Vitest, Jest and Testcontainers are not tried: npm ci --prefix packages/npm installs them' >&2
 fi

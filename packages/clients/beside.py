@@ -131,7 +131,7 @@ def kinds_of_events(server):
         account.request("POST", f"/1/sandbox/webhook_endpoints/{endpoint['token']}/ping", {})
         webhooks = {}
         while KINDS - {name.split(".")[0] for name in webhooks}:
-            webhook = Receiver.received.get(timeout=10)
+            webhook = Receiver.received.get()
             event = json.loads(webhook["body"])
             webhooks[event["type"]] = webhook["headers"], relay.tomorrow(event)
     return webhooks.values()
@@ -144,7 +144,7 @@ def main(command):
     with server.create_account() as account, tempfile.TemporaryDirectory() as folder:
         endpoint = account.request("POST", "/1/webhook_endpoints", {"url": listen(Receiver)})
         account.request("POST", "/1/charges", CHARGE)
-        webhook = Receiver.received.get(timeout=10)
+        webhook = Receiver.received.get()
         account.request("DELETE", f"/1/webhook_endpoints/{endpoint['token']}")
         key = endpoint["key"]
         events = [signed(headers, event, key) for headers, event in kinds_of_events(server)]

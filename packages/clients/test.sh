@@ -70,10 +70,13 @@ go() {
     samples "$sources/samples"
     gofmt -l "$sources/samples" | { ! grep .; }
     command go vet cardpaymentsclient samples
-    beside go test -count=1 cardpaymentsclient
     first_payment "$work/first_payment.go"
     gofmt -l "$work" | { ! grep .; }
-    pays go run "$work/first_payment.go"
+    # Compilation is no part of the time.
+    command go test -c -o "$work/client.test" cardpaymentsclient
+    command go build -o "$work/first_payment" "$work/first_payment.go"
+    (cd "$sources/cardpaymentsclient" && beside "$work/client.test")
+    pays "$work/first_payment"
 }
 
 java() {

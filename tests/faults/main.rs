@@ -49,7 +49,7 @@ struct Fault {
     name: &'static str,
     on: &'static [Database],
     run: fn(&Options, Database) -> Option<Report>,
-    /// Whether it runs after the others, by itself, because it takes the whole machine or measures what a neighbour notices of it.
+    /// Whether it runs after the others, by itself, because it takes the whole machine or judges how long an answer takes.
     alone: bool,
 }
 
@@ -70,7 +70,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "readers", on: BOTH, run: readers::run, alone: true },
     Fault { name: "clock", on: BOTH, run: clock::run, alone: false },
     Fault { name: "idle", on: SQLITE, run: idle::run, alone: true },
-    Fault { name: "waits", on: BOTH, run: waits::run, alone: false },
+    Fault { name: "waits", on: BOTH, run: waits::run, alone: true },
     Fault { name: "restores", on: BOTH, run: restores::run, alone: true },
     Fault { name: "waiters", on: BOTH, run: waiters::run, alone: true },
     Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, alone: true },

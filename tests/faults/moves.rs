@@ -89,8 +89,8 @@ fn cancels(trial: &Trial, new: &Cluster) -> bool {
 
 /// Starts a server on the new database. The old one has answered 503 meanwhile, and is compared with the new one.
 fn go_on_there(trial: &mut Trial, new: Cluster, moved: Instant, comparing: Option<Child>) {
-    let old_database = trial.replace(new);
-    let refused = moved.elapsed();
+    let (old_database, listening) = trial.replace(new);
+    let refused = listening - moved;
     assert!(refused < REFUSED_AT_MOST * margin(), "changes were refused for {refused:?}");
     if let Some(comparing) = comparing {
         let compared = comparing.wait_with_output().unwrap();

@@ -79,18 +79,19 @@ impl Trial {
     }
 
     /// Starts a server on the database to which the installation has moved, and ends the old one, which changes nothing more.
-    /// Returns what the old database lies on.
-    pub fn replace(&mut self, database: Cluster) -> impl Sized + use<> {
+    /// Returns what the old database lies on, and since when the new server listens.
+    pub fn replace(&mut self, database: Cluster) -> (impl Sized + use<>, Instant) {
         let old = self.process.take();
         let old_database = self.installation.replace(database);
         let process = self.installation.start();
         assert_eq!(process.keys().0, self.server.secret, "the keys have moved");
         *self.server.address.write().unwrap() = process.address;
+        let listening = Instant::now();
         self.process = Some(process);
         if let Some(old) = old {
             old.stopped();
         }
-        old_database
+        (old_database, listening)
     }
 
     /// Checks that everything acknowledged since the last check is there and the books are right, while the load goes on.

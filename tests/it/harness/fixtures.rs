@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card, charge, with};
-use super::postgres;
 
 /// The smallest content that is taken for a PDF.
 pub const PDF: &[u8] = b"%PDF-1.7\n";
@@ -339,12 +338,12 @@ where
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
-/// Asks again while a cluster on a busy machine answers 503: callers of one balance are served one after the other there, and the
-/// last of them wait for longer than a unit of work waits for its connection. What had no connection has done nothing.
+/// Asks again while a server on a busy machine answers 503: callers of one balance are served one after the other, and the
+/// last of them may wait for longer than a unit of work waits for its connection. What had no connection has done nothing.
 pub async fn until_served<F: Future<Output = Answer>>(ask: impl Fn() -> F) -> Answer {
     loop {
         let answer = ask().await;
-        if answer.status != 503 || !postgres::is_distributed() {
+        if answer.status != 503 {
             return answer;
         }
     }

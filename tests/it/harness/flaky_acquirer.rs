@@ -1,6 +1,6 @@
 //! An acquirer in the process whose calls and answers are lost or late, as a test orders.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct Proof {
 /// A simulator behind faults that a test orders.
 pub struct FlakyAcquirer {
     simulator: Simulator,
+    /// The fates of the next calls, before that of all others.
+    first: Mutex<VecDeque<CallFault>>,
     carries: Mutex<CallFault>,
     settles: Mutex<bool>,
     held: Semaphore,
@@ -65,6 +67,7 @@ impl Default for FlakyAcquirer {
     fn default() -> Self {
         Self {
             simulator: Simulator::new(Numbers::TestCards),
+            first: Mutex::default(),
             carries: Mutex::default(),
             settles: Mutex::new(true),
             held: Semaphore::new(0),
@@ -86,6 +89,11 @@ impl FlakyAcquirer {
     /// Sets the fate of all later calls.
     pub fn carry(&self, carries: CallFault) {
         *self.carries.lock().unwrap() = carries;
+    }
+
+    /// Sets the fates of the next calls.
+    pub fn carry_first<const N: usize>(&self, first: [CallFault; N]) {
+        self.first.lock().unwrap().extend(first);
     }
 
     /// Sets whether later questions about lost calls are answered.
@@ -131,7 +139,8 @@ impl FlakyAcquirer {
     /// Notes a call. Returns its fate.
     fn call(&self, key: &CallKey) -> CallFault {
         self.calls.lock().unwrap().push(key.to_string());
-        *self.carries.lock().unwrap()
+        let first = self.first.lock().unwrap().pop_front();
+        first.unwrap_or_else(|| *self.carries.lock().unwrap())
     }
 
     async fn carried<T>(

@@ -298,11 +298,16 @@ rules! {
         waiting.push(send("modest", modest).boxed());
         assert!(waiting.next().now_or_never().is_none());
         drop(other);
-        assert_eq!(waiting.next().await, Some(("modest", 200)), "it came last, and holds nothing");
+        // On a slow machine their second may be over.
+        let is_over = |answer: &(&str, u16)| *answer == ("greedy", 503);
+        let mut next = waiting.next().await.unwrap();
+        while is_over(&next) {
+            next = waiting.next().await.unwrap();
+        }
+        assert_eq!(next, ("modest", 200), "it came last, and holds nothing");
         drop(one);
-        while let Some((name, status)) = waiting.next().await {
-            // Its second may be over on a slow machine.
-            assert!(name == "greedy" && [200, 503].contains(&status), "{status}");
+        while let Some(answer) = waiting.next().await {
+            assert!(is_over(&answer) || answer == ("greedy", 200), "{answer:?}");
         }
     }
 }

@@ -142,7 +142,9 @@ fn a_bucket_that_stands_still_holds_up_those_alone_who_want_its_files() {
     std::thread::scope(|scope| {
         let reading: Vec<_> = (0..3).map(|_| scope.spawn(|| read(link))).collect();
         for _ in 0..10 {
-            let paid = server.pay(&key);
+            // On a slow machine the second may be over that it waits for the only place; the bucket would hold it for ever.
+            let mut tries = (0..60).map(|_| server.pay(&key));
+            let paid = tries.find(|paid| paid.status != 503).expect("a place");
             pause(Duration::from_millis(30));
             assert_eq!(paid.status, 201, "{}", paid.body);
         }

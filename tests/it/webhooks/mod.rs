@@ -16,6 +16,7 @@ use futures::future::join;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
+use crate::harness::process::free_address;
 use crate::harness::{App, Behaviour, Client, Receiver, fields, rules, token};
 
 /// The pauses before the retries (`docs/decisions.md`, 255), in minutes after the delivery before.
@@ -198,8 +199,7 @@ rules! {
         resetting.behave(Behaviour::Reset);
         let redirecting = Receiver::start().await;
         redirecting.behave(Behaviour::Redirect(refusing.url()));
-        // A port on which no server listens any more.
-        let nobody = Receiver::start().await.url();
+        let nobody = format!("http://{}/", free_address());
         for (url, error) in [
             (nobody, "connection_failed"),
             (resetting.url(), "connection_failed"),

@@ -49,13 +49,10 @@ rules! {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        acquirer.carry(CallFault::Call);
+        acquirer.carry_first([CallFault::Call, CallFault::Call]);
         let calls = acquirer.calls().len();
-        let caller = client.clone();
-        let moving = tokio::spawn(async move { caller.move_clock("1d").await });
-        acquirer.called(calls + 2).await;
-        acquirer.carry(CallFault::Both);
-        let moved = moving.await.unwrap();
+        let moved = client.move_clock("1d").await;
+        assert_eq!(acquirer.calls().len(), calls + 3);
         let expected =
             [at(START, "unsubmitted_refund", &refund), at("2026-03-02T10:00:10Z", "refund.succeeded", &refund)];
         assert_eq!(ran(&moved), expected);
@@ -199,14 +196,14 @@ rules! {
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
         let card = client.card_token("4200000000000000").await;
-        acquirer.carry(CallFault::Call);
+        acquirer.carry_first([CallFault::AnswerLate]);
         let calls = acquirer.calls().len();
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.put(PATH, &json!({ "advance": "2month" })).await });
         acquirer.called(calls + 1).await;
         // As if it had been silent for longer than its lease, and another one had come.
         app.execute("UPDATE accounts SET clock_moves = clock_moves + 1, moving_until = NULL").await;
-        acquirer.carry(CallFault::Both);
+        acquirer.release();
         moving.await.unwrap().refused(409, "clock_moving");
         assert_eq!(client.clock().await["now"], START);
         client.get(&format!("/1/cards/{card}")).await.ok(200);

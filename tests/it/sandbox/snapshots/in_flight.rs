@@ -91,12 +91,12 @@ rules! {
         let paid = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&paid, 400).await.ok(201));
         let snapshot = snapshot(&client).await;
-        acquirer.carry(CallFault::Nothing);
+        acquirer.carry_first([CallFault::CallLate]);
         let (caller, calls) = (client.clone(), acquirer.calls().len());
         let moving = tokio::spawn(async move { caller.move_clock("1d").await });
         acquirer.called(calls + 1).await;
         client.put(&restoring(&snapshot), &json!({})).await.refused(409, "clock_moving");
-        acquirer.carry(CallFault::Both);
+        acquirer.release();
         assert_eq!(moving.await.unwrap()["complete"], true);
         let state = async || client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"].clone();
         assert_eq!(state().await, true);
