@@ -270,6 +270,8 @@ pub const DUE_BATCH: u64 = 100;
 pub const DUE_IN_FLIGHT_MAX: usize = 100;
 /// How soon the worker polls for more while some of them are slow.
 pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
+/// How long an item that failed rests while others are in flight.
+pub const DUE_FAILED_REST: Duration = Duration::from_secs(30);
 
 /// The most webhook endpoints of an account (`docs/decisions.md`, 250).
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
@@ -287,6 +289,8 @@ pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
 /// The lease of a webhook, by the wall clock (`docs/decisions.md`, 253): longer than it waits for its permit and the
 /// response.
 pub const WEBHOOK_LEASE: TimeSpan = TimeSpan::seconds(60);
+/// How long after its lease a webhook is sent without being read again.
+pub const WEBHOOK_BELIEVED: TimeSpan = TimeSpan::seconds(1);
 /// The number of deliveries to one endpoint that a process makes at once (`docs/decisions.md`, 254).
 pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
 /// The number of webhooks to one endpoint that wait in memory; the rest waits in the table.

@@ -9,7 +9,7 @@ use entity::deposit;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{DepositToken, Owned};
+use entity::{DepositToken, Owned, Timestamp};
 use serde_json::json;
 use store::Tx;
 
@@ -59,7 +59,8 @@ pub fn row_of(account: &Account, id: DepositToken, arrival: DepositOrder) -> dep
         id,
         amount: arrival.amount,
         narration: arrival.narration,
-        available_at: arrival.available_at.unwrap_or(account.now),
+        // It is shown in whole seconds, and a clock that is moved there finds it.
+        available_at: arrival.available_at.map_or(account.now, Timestamp::next_second),
         created_at: account.now,
     }
 }

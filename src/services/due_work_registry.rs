@@ -1,7 +1,7 @@
 //! The registry of all due work: for workers of every server, and for moved clocks. Polling takes no lock; each item is
 //! claimed by compare-and-set on its own row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use base::trace::{self, Span};
 use entity::{AccountToken, Timestamp, account};
@@ -13,10 +13,10 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
     QueryTrait, Select,
 };
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
-use crate::limits::{DUE_BATCH, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE};
+use crate::limits::{DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE};
 use crate::services::accounts::{keys, wipe};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
@@ -208,10 +208,11 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, 
 }
 
 /// Does due work, each item in its own task, up to a limit at a time. A slow item does not block others: polling goes
-/// on meanwhile. A failed item does not stop the rest and is not tried again before the next run.
+/// on meanwhile. A failed item does not stop the rest and is tried again in the next run, or after a while if this one lasts.
 fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
-        let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashSet::new());
+        // Items in flight, and how long failed ones rest.
+        let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashMap::new());
         let (mut found, mut failed, mut polls) = (0, None, true);
         loop {
             // A process that is stopping starts no more work.
@@ -222,9 +223,13 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                 Vec::new()
             });
             let before = found;
+            tokens.retain(|_, rests_until: &mut Option<Instant>| {
+                rests_until.is_none_or(|until| until > Instant::now())
+            });
             for (row, account) in rows {
                 let token = W::subject(&row).token;
-                if in_flight.len() < DUE_IN_FLIGHT_MAX && tokens.insert(token.clone()) {
+                if in_flight.len() < DUE_IN_FLIGHT_MAX && !tokens.contains_key(&token) {
+                    tokens.insert(token.clone(), None);
                     found += 1;
                     in_flight.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
                 }
@@ -241,21 +246,25 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                     done = in_flight.next() => done,
                     () = &mut pause => None,
                 };
+                let Some((token, done)) = done else { break };
                 match done {
-                    Some((_, Err(error))) if wipe::is_deleted(&error) => {}
-                    Some((_, Err(error))) => {
+                    // The row may be due again; one without an answer is so after a pause of its own.
+                    Ok(
+                        WorkResult::Event(_)
+                        | WorkResult::Silent
+                        | WorkResult::Unanswered
+                        | WorkResult::Unsubmitted(_),
+                    ) => {
+                        tokens.remove(&token);
+                        continue;
+                    }
+                    Ok(WorkResult::Skipped) => {}
+                    Err(error) if wipe::is_deleted(&error) => {}
+                    Err(error) => {
                         failed.get_or_insert(error);
                     }
-                    // The row may be due again.
-                    Some((token, Ok(WorkResult::Event(_) | WorkResult::Silent))) => {
-                        tokens.remove(&token);
-                    }
-                    Some((
-                        _,
-                        Ok(WorkResult::Skipped | WorkResult::Unanswered | WorkResult::Unsubmitted(_)),
-                    )) => {}
-                    None => break,
                 }
+                tokens.insert(token, Some(Instant::now() + DUE_FAILED_REST));
             }
         }
     }

@@ -70,7 +70,7 @@ pub enum FundsSource {
     /// Money available today: for money that leaves the account.
     Available,
     /// Pending money of charges as well, so available may become negative: for money that goes back to cards. A deposit
-    /// that has not arrived is never drawn on (`docs/decisions.md`, 197).
+    /// that has not arrived is never drawn on, and what is worth no cent needs none (`docs/decisions.md`, 197).
     AvailableAndPending,
 }
 
@@ -105,7 +105,6 @@ pub struct BalanceTooLow;
 /// the money available today, or that and pending money together. Deposits that have not arrived never count. Either
 /// way the debit is booked on today, so with [`FundsSource::AvailableAndPending`] available may become negative.
 ///
-///
 /// Concurrent debits of an account run one after the other: each sees those before it (`docs/decisions.md`, 198).
 pub async fn debit(
     tx: &Tx,
@@ -126,7 +125,8 @@ pub async fn debit_all(
     let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(Ok(())) };
     let sum: i64 = debits.iter().map(|debit| debit.amount).sum();
     tx.lock::<account::Entity>(*account).await?;
-    if !covers(tx, *account, *now, draws, sum).await? {
+    let needs_none = sum == 0 && draws == FundsSource::AvailableAndPending;
+    if !needs_none && !covers(tx, *account, *now, draws, sum).await? {
         return Ok(Err(BalanceTooLow));
     }
     let today = now.day();

@@ -77,9 +77,9 @@ async fn in_three_steps(
         Ok(()) => AttemptResult::Moved(step),
         Err(Failure::Declined(_) | Failure::GatewayError | Failure::Closed) => AttemptResult::Back,
         // A worker recovers it: completes it if the acquirer did it, or goes back. If the sandbox dropped the answer,
-        // it is known to be lost, so recovery starts at once.
+        // it is known to be lost, so recovery starts at once; and with a seed, because the wall clock stands and no lease ends.
         Err(Failure::NoAnswer) => {
-            if fault == Some(Fault::AnswerLost) {
+            if fault == Some(Fault::AnswerLost) || ctx.random.is_seeded() {
                 recovery::recover(ctx, time, row.clone()).await?;
             }
             return Err(Error::from(ErrorCode::GatewayError).about(&row));

@@ -1,7 +1,8 @@
 //! Ends subscriptions after their last paid interval: the plan has no more, or the customer has unsubscribed.
 
-use entity::Timestamp;
 use entity::subscription::{self, Column};
+use entity::{Owned, Timestamp};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use store::Tx;
 
 use super::course::end_billing;
@@ -9,8 +10,9 @@ use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
+use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{DueRow, DueWork, WorkResult};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
 /// Ends subscriptions whose last interval is over.
 pub struct SubscriptionEndWork;
@@ -21,6 +23,16 @@ impl DueWork for SubscriptionEndWork {
     // Null if no end is due.
     const AT: Column = Column::EndsAt;
     const ID: Column = Column::Id;
+
+    /// A renewal in flight may pay for another interval, which runs out, too.
+    fn due(wall: Timestamp) -> Vec<Select<subscription::Entity>> {
+        clocks::due(&subscription::Entity::find().filter(Column::ChargeId.is_null()), Column::EndsAt, wall)
+            .into()
+    }
+
+    fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
+        subscription::Entity::owned_by(reach.account).filter(Column::ChargeId.is_null())
+    }
 
     fn subject(row: &subscription::Model) -> DueRow {
         let at = row.ends_at.unwrap_or(row.created_at);
@@ -34,7 +46,8 @@ impl DueWork for SubscriptionEndWork {
 }
 
 async fn end(tx: &Tx, seen: &subscription::Model, now: Timestamp) -> Result<Option<WorkResult>, Error> {
-    let Some(row) = lock_subscription(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
+    let is_still_due = |row: &subscription::Model| row.ends_at == seen.ends_at && row.charge_id.is_none();
+    let Some(row) = lock_subscription(tx, seen).await?.filter(is_still_due) else {
         // Reactivated, or ended by another worker.
         return Ok(None);
     };

@@ -352,6 +352,11 @@ rules! {
                     "cancelling" => client.unsubscribes(&subscription).await.ok(200),
                     _ => client.delete(&format!("/1/customers/{customer}")).await.ok(204),
                 };
+                if ends == "cancelling" {
+                    // The interval that is being paid has not run out.
+                    app.do_due_work().await;
+                    assert_eq!(client.subscription(&subscription).await["state"], "cancelling");
+                }
                 if ends != "customer" {
                     app.unchanged(client.put_subscription(&subscription, "reactivate")).await.refused(400, "invalid_state");
                 }

@@ -86,7 +86,7 @@ impl World {
         // The last refund takes exactly what is left.
         let rest = it.settlement() - settled;
         let costs = if amount == left { rest } else { it.currency.settles(amount).min(rest) };
-        if costs > self.available() + self.pending() - self.on_their_way() {
+        if costs > 0 && costs > self.available() + self.pending() - self.on_their_way() {
             return is_refused(&answer, 402, "insufficient_service_balance");
         }
         self.moves(-costs);

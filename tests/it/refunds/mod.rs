@@ -244,6 +244,18 @@ rules! {
         assert_eq!(client.balance().await, (52, 0));
     }
 
+    async fn a_refund_worth_no_cent_needs_no_money(app) {
+        let client = app.client();
+        app.opens_with(0).await;
+        let charge = client.post("/1/charges", &charge_with(2_000, json!({ "currency": "THB" }))).await.ok(201);
+        client.disputed(400).await;
+        let (available, pending) = client.balance().await;
+        assert!(available + pending < 0, "{available} and {pending}");
+        over_the_balance(&app.unchanged(client.refund(&token_of(&charge), 100)).await);
+        client.refund(&token_of(&charge), 1).await.ok(201);
+        assert_eq!(client.balance().await, (available, pending));
+    }
+
     async fn more_than_the_balance_is_refused_in_an_array(app) {
         let client = app.client();
         app.opens_with(0).await;

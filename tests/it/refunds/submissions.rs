@@ -42,6 +42,25 @@ rules! {
         }
     }
 
+    async fn a_refund_is_asked_for_again_while_another_one_is_slow(app, acquirer) {
+        let client = app.client();
+        let charge = token_of(&client.captured(400).await);
+        client.refund(&charge, 100).await.ok(201);
+        let before = acquirer.calls().len();
+        acquirer.carry_first([CallFault::AnswerLate, CallFault::Nothing]);
+        futures::future::join(app.do_due_work(), async {
+            acquirer.called(before + 1).await;
+            client.refund(&charge, 300).await.ok(201);
+            acquirer.called(before + 2).await;
+            app.clock.advance(TimeSpan::seconds(30));
+            acquirer.called(before + 3).await;
+            acquirer.release();
+        }).await;
+        let calls = acquirer.calls();
+        assert_eq!(calls[before + 1], calls[before + 2]);
+        assert_ne!(calls[before], calls[before + 1]);
+    }
+
     async fn a_declined_submission_fails_the_refund_at_once(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
