@@ -3,7 +3,6 @@
 mod list;
 pub mod params;
 pub mod ping;
-mod readable;
 pub mod view;
 
 pub(in crate::services) use list::about;
@@ -18,11 +17,11 @@ use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
 use serde::Serialize;
 use store::Tx;
 
-use self::readable::ReadableEvents;
 use super::context::{Account, Context};
 use super::counts;
 use super::event_sequence;
 use super::memory::event_sequences::EventSequences;
+use super::readable_events::ReadableEvents;
 use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
 

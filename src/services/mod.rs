@@ -6,7 +6,7 @@
 //! data_keys (of the vault), idempotency, by_key (look-ups), page (of a list), counts, search_text, state_table, due_work::clocks (work due by
 //! each account's clock), due_work::work_time (when due
 //! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
-//! event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
+//! event_sequence, readable_events, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
 //! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
 //! engine that charges cards), three_d_secure, charges, authorisations, refunds, plans, subscriptions, recipients, transfers,
 //! settlement, files, disputes, merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a
@@ -48,6 +48,7 @@ pub mod payment_sources;
 pub mod payments;
 pub mod people;
 pub mod plans;
+mod readable_events;
 pub mod recipients;
 pub mod reconciliation;
 pub mod refunds;

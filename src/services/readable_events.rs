@@ -1,12 +1,20 @@
 //! Which events the key of a request may read (`docs/decisions.md`, 382).
 
+use entity::JsonText;
 use entity::event::{self, Column, EventType};
 use entity::section::{Right, Section};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, Condition};
 
-use super::list::{TOKEN_STARTS_AT, token_of};
 use crate::services::context::Account;
+
+/// Where the token is in an event's data, which begins with it: the number of its first letter.
+const TOKEN_STARTS_AT: usize = 11;
+
+/// Returns the token of the record that an event is about.
+pub(super) fn token_of(data: &JsonText) -> Option<&str> {
+    data.as_str().get(TOKEN_STARTS_AT - 1..)?.split('"').next()
+}
 
 /// How the token of an authorisation begins. Its events have types of charges, and show it instead of a charge.
 const OF_AUTHORISATION: &str = "auth_";

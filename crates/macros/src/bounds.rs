@@ -22,6 +22,10 @@ static LIMITS: LazyLock<HashMap<&str, i64>> = LazyLock::new(|| {
 
 /// Adds the bounds of a field to its schema.
 pub fn publish(field: &mut Field) -> syn::Result<()> {
+    let ty = &field.ty;
+    let words = quote!(#ty).to_string();
+    let is = |wanted: &str| words.split(' ').any(|word| word == wanted);
+    let size = if is("Vec") { "items" } else { "length" };
     let mut bounds = Vec::new();
     for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("validate")) {
         for rule in attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)? {
@@ -33,16 +37,14 @@ pub fn publish(field: &mut Field) -> syn::Result<()> {
             for bound in rule.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated)? {
                 let (end, value) = (bound.path.require_ident()?, value(&bound.value)?);
                 bounds.push(if is_length {
-                    (format_ident!("{end}_length"), Literal::i64_unsuffixed(value))
+                    (format_ident!("{end}_{size}"), Literal::i64_unsuffixed(value))
                 } else {
                     (format_ident!("{end}imum"), Literal::i64_suffixed(value))
                 });
             }
         }
     }
-    let ty = &field.ty;
-    let is_integer = quote!(#ty).to_string().split(' ').any(|word| word == "i64");
-    if is_integer && !bounds.iter().any(|(name, _)| name == "maximum") {
+    if is("i64") && !bounds.iter().any(|(name, _)| name == "maximum") {
         bounds.push((format_ident!("maximum"), Literal::i64_suffixed(INTEGER_MAX)));
     }
     // The format of a date says how long it is.

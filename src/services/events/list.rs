@@ -7,7 +7,6 @@ use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, DbBackend, PaginatorTrait, QueryFilter, Select};
 
 use super::readable;
-use super::readable::ReadableEvents;
 use crate::error::Error;
 use crate::params::{Params, Waiting};
 use crate::services::context::{Account, Context};
@@ -15,6 +14,7 @@ use crate::services::event_sequence;
 use crate::services::events::params::{After, EventSearch};
 use crate::services::memory::arrivals::{Label, Topic, Wanted};
 use crate::services::page::{AwaitedList, Growth, List, ListPage};
+use crate::services::readable_events::{ReadableEvents, token_of};
 
 pub struct EventList {
     account: AccountToken,
@@ -121,14 +121,6 @@ pub(super) fn labels(what: EventType, data: &JsonText) -> Vec<Label> {
         .into_iter()
         .flatten()
         .collect()
-}
-
-/// Where the token is in an event's data, which begins with it: the number of its first letter.
-pub(super) const TOKEN_STARTS_AT: usize = 11;
-
-/// Returns the token of the record that an event is about.
-pub(super) fn token_of(data: &JsonText) -> Option<&str> {
-    data.as_str().get(TOKEN_STARTS_AT - 1..)?.split('"').next()
 }
 
 /// Returns the condition that events are about the record with this token.

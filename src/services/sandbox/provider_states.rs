@@ -278,18 +278,32 @@ impl StateChange<'_> {
         Ok(IdempotencyClaim::new(&self.ctx.vault, &request))
     }
 
+    /// Returns whether the request is in flight, by an earlier setup that nothing has torn down.
+    async fn is_in_flight(&self) -> Result<bool, Error> {
+        let found = idempotency::find_response(self.ctx, self.caller.account.id(), &self.claim()?).await;
+        Ok(found.is_err_and(|error| error.code() == ErrorCode::IdempotencyKeyInUse))
+    }
+
     async fn claim_key(&self) -> Result<(), Error> {
+        if self.is_in_flight().await? {
+            return Ok(());
+        }
         let claim = (self.caller.account.id(), self.claim()?, self.ctx.trusted.latest());
         let unit =
             self.ctx.store.write(claim, async |tx, (account, claim, at)| claim.record(tx, *account, *at));
         match unit.await {
-            // An earlier setup that nothing has torn down.
-            Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => Ok(()),
+            Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => {
+                Err(fault("idempotency_key", "has already been used"))
+            }
             claimed => claimed,
         }
     }
 
+    /// Gives the key back; one that another request has used stays its own.
     async fn release_key(&self) -> Result<(), Error> {
+        if !self.is_in_flight().await? {
+            return Ok(());
+        }
         let claim = (self.caller.account.id(), self.claim()?);
         let unit = self.ctx.store.write(claim, async |tx, (account, claim)| {
             idempotency::release_key(tx, *account, claim.hash()).await

@@ -17,9 +17,10 @@ use serde_json::{Map, Value};
 use store::{Tx, about};
 
 use super::inboxes::{self, receive};
+use super::lease;
 use super::state::{WebhookAction, next};
 use crate::error::Error;
-use crate::limits::WEBHOOK_RETRIES;
+use crate::limits::{WEBHOOK_BELIEVED, WEBHOOK_LEASE, WEBHOOK_RETRIES};
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
@@ -79,10 +80,14 @@ struct DeliveryOutcome {
     accepted_at: Option<Timestamp>,
 }
 
-/// Posts the event to the endpoint's URL. Returns `None` if the lease would expire before an answer: another process
-/// may hold it by then.
-pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
+/// Posts the event to the endpoint's URL. Returns `None` if the lease would expire before an answer, because another process
+/// may hold it by then, or if the endpoint has gone while the webhook waited for its turn.
+pub async fn send(ctx: &Context, mut leased: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
+    if wall > leased.leased_until - WEBHOOK_LEASE + WEBHOOK_BELIEVED {
+        let Some(reloaded) = lease::reload(ctx, &leased).await? else { return Ok(None) };
+        leased = reloaded;
+    }
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
     if leased.leased_until < wall + TimeSpan::from_millis(answer_millis) {
         return Ok(None);

@@ -115,6 +115,13 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
     load(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
 }
 
+/// Reads a leased webhook once more: since its lease its endpoint may have gone, or got another key.
+pub(super) async fn reload(ctx: &Context, leased: &LeasedWebhook) -> Result<Option<LeasedWebhook>, Error> {
+    let row = vec![leased.account.into(), leased.webhook.into(), leased.attempt.into()];
+    let found = load(ctx, &["account_id", "id", "attempt"], vec![row], LEASED).await?;
+    Ok(found.into_iter().find(|it| it.leased_until == leased.leased_until))
+}
+
 /// Reads the webhooks of events that this process has committed: they were inserted with its lease.
 pub async fn announced(ctx: &Context, announcements: &[OutboxEvent]) -> Result<Vec<LeasedWebhook>, Error> {
     let columns: Vec<_> = ["account_id"].into_iter().chain(OutboxEvent::WEBHOOKS).collect();

@@ -316,13 +316,16 @@ rules! {
 
     async fn events_of_authorisations_are_seen_by_the_right_to_those_and_not_to_charges(app) {
         let owner = app.client();
+        owner.endpoint("https://example.com/webhooks").await;
         let charge = owner.authorised(400).await;
         let authorisation = owner.authorisation(500).await;
         owner.put(&format!("/1/authorisations/{authorisation}/void"), &json!({})).await.ok(200);
         let all = owner.get("/1/events").await.ok(200);
         assert_eq!(all.as_array().unwrap().len(), 3);
         for (section, record, number) in [("charges", &charge, 1), ("authorisations", &authorisation, 2)] {
-            let client = holder(app, &json!({ "events": "read", section: "read" })).await;
+            let client = holder(app, &json!({ "events": "read", "webhooks": "read", section: "read" })).await;
+            let webhooks = client.get("/1/webhooks?type=charge.authorised").await;
+            assert_eq!((webhooks.ok(200).as_array().unwrap().len(), &webhooks.json()["pagination"]["count"]), (1, &json!(1)), "{section}");
             for query in ["after=0&wait=1&count=3".to_owned(), String::new(), format!("about={record}")] {
                 let seen = client.get(&format!("/1/events?{query}")).await;
                 assert_eq!(seen.json()["pagination"]["count"], number, "{section}: {query}");

@@ -145,6 +145,19 @@ rules! {
         keyed(&client, "order-1", &charge(400)).await.ok(201);
     }
 
+    async fn a_key_that_another_request_has_used_stays_its_own(app) {
+        let client = app.client();
+        let paid = keyed(&client, "order-1", &charge(400)).await;
+        for parameters in [charge(400), charge(500)] {
+            let params = json!({ "idempotency_key": "order-1", "method": "POST", "path": "/1/charges", "parameters": parameters });
+            let state = |action: &str| json!({ "state": "a request in flight", "action": action, "params": params });
+            app.unchanged(client.post(STATES, &state("setup"))).await.faulty(&[("idempotency_key", "Idempotency key has already been used")]);
+            tear_down(&client, "a request in flight", &params).await;
+            let again = keyed(&client, "order-1", &charge(400)).await;
+            assert_eq!((again.status, &again.text), (201, &paid.text));
+        }
+    }
+
     async fn a_repeated_request_makes_no_second_state(app) {
         let client = app.client();
         let sent = json!({ "state": "a charge" }).to_string();

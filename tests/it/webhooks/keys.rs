@@ -1,6 +1,7 @@
 //! A fresh key for a webhook endpoint, and how long the former one signs beside it (`docs/decisions.md`, 262 to 264).
 
 use card_payments::services::data_keys::rotate::rotate;
+use card_payments::services::webhooks;
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
@@ -64,6 +65,30 @@ rules! {
             assert_eq!(third["former_key_until"], "2026-03-03T10:00:00Z");
             client.put(&path, &json!({ "grace": "0m" })).await.ok(200);
         }
+    }
+
+    async fn a_webhook_that_waited_for_its_turn_is_signed_by_the_keys_of_its_turn_and_goes_with_its_endpoint(app) {
+        let (client, receiver, endpoint) = endpoint(app).await;
+        let waiting = async || {
+            client.captured(400).await;
+            let leased = webhooks::lease(app.ctx(), webhooks::due(app.ctx(), &[]).await.unwrap()).await.unwrap();
+            assert_eq!(leased.len(), 1);
+            leased.into_iter().next().unwrap()
+        };
+        let webhook = waiting().await;
+        let rotated = client.rotate_key(token(&endpoint), "0h").await.ok(200);
+        app.clock.advance(TimeSpan::seconds(2));
+        let delivered = webhooks::send(app.ctx(), webhook).await.unwrap().unwrap();
+        assert!(delivered.accepted());
+        webhooks::record(app.ctx(), vec![delivered]).await.unwrap();
+        let request = receiver.received().last().unwrap().clone();
+        assert_eq!(request.signatures(), [request.signature_under(key(&rotated))]);
+
+        let webhook = waiting().await;
+        client.delete(&format!("/1/webhook_endpoints/{}", token(&endpoint))).await.ok(204);
+        app.clock.advance(TimeSpan::seconds(2));
+        assert!(webhooks::send(app.ctx(), webhook).await.unwrap().is_none());
+        assert_eq!(receiver.received().len(), 1);
     }
 
     async fn no_second_former_key_is_made_and_none_ends_in_silence(app) {
