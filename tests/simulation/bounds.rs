@@ -2,9 +2,8 @@
 
 use base::mutants::Mutant;
 
-/// Slips that take two faults at one time, or an answer that comes while a worker asks an acquirer elsewhere.
-const RARE: [Mutant; 3] =
-    [Mutant::OutcomeWithoutCompareAndSet, Mutant::RecoveryWithoutAttempt, Mutant::StartNotFlushed];
+/// Slips that take an answer that comes while a worker asks an acquirer elsewhere.
+const RARE: [Mutant; 2] = [Mutant::OutcomeWithoutCompareAndSet, Mutant::RecoveryWithoutAttempt];
 
 /// Returns the number.
 pub fn seeds(mutant: Mutant) -> u64 {

@@ -90,8 +90,6 @@ mutants! {
     // The disk.
     CommitNotFlushed "commit-not-flushed"
         "A commit on SQLite is answered before it is flushed."
-    StartNotFlushed "start-not-flushed"
-        "A server that starts shows the last commits of a killed one without flushing them."
     FailedCommitAnswered "failed-commit-answered"
         "A commit on SQLite that failed is answered as if it had succeeded."
 }

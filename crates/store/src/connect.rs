@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::durable_fs::{self, NoFolder};
-use base::mutants::{self, Mutant};
 use base::mutex::lock;
 use base::platform;
 use base::progress::Progress;
@@ -187,8 +186,7 @@ async fn prepared_file<M: MigratorTrait>(
     // Writes of a killed server that reached the log but were not flushed are still readable from the system's cache. They
     // have to be on the disk before a client sees them, because it may rely on them. Where the disk is full, the log was
     // flushed before the database file could not grow.
-    let flush = if mutants::is(Mutant::StartNotFlushed) { "" } else { "PRAGMA wal_checkpoint" };
-    let full = match connection.execute_all(flush) {
+    let full = match connection.execute_all("PRAGMA wal_checkpoint") {
         Err(error) if is_full(&error) => Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into())),
         done => done.map(|_| lacks_room(path))?,
     };
