@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use base::card_number::CardNumber;
 use base::secret::Secret;
@@ -358,11 +358,11 @@ impl Pages {
         form: &SentForm,
         (status, refusal): (StatusCode, Refusal),
     ) -> Option<Response> {
-        let address = form.page()?;
-        let path = address.split('?').next().unwrap_or_default();
-        auth::require_right(&user.account, path, &Method::GET).ok()?;
+        // As the router reads it: the path that needs the right is the one that is shown.
+        let address: Uri = form.page()?.parse().ok()?;
+        auth::require_right(&user.account, address.path(), &Method::GET).ok()?;
         let mut user = user.clone();
-        user.session.page.clone_from(&address);
+        user.session.page = address.to_string();
         let request = Request::get(address).extension(user).body(Body::empty()).ok()?;
         let Ok(mut page) = self.0.clone().oneshot(request).await;
         let page = page.extensions_mut().remove::<PageContent>().filter(|page| page.status().is_success())?;

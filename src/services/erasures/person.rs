@@ -47,12 +47,20 @@ pub async fn business(
     if subscriptions.count(db).await? > 0 {
         return Ok(Some("the customer has a running subscription: cancel it first"));
     }
-    let in_flight = Condition::any()
-        .add(Column::State.is_in([ChargeState::Pending, ChargeState::Capturing, ChargeState::Voiding]))
+    let unfinished = "a payment of the customer is not finished: capture or void it, or wait for its refund";
+    // One whose outcome is unknown has an index of its own: neither of the two parts finds a new charge in flight.
+    let unsettled = charge::Entity::owned_by(account)
+        .filter(Column::SettleAfter.is_not_null())
+        .filter(Column::CustomerId.eq(customer));
+    if unsettled.count(db).await? > 0 {
+        return Ok(Some(unfinished));
+    }
+    let open_payments = Condition::any()
+        .add(Column::State.eq(ChargeState::Pending))
         .add(Column::State.eq(ChargeState::Authorised).and(COLUMN.expires_at.gt(now)))
         .add(Column::RefundsPending.gt(0));
     let open = [
-        (in_flight, "a payment of the customer is not finished: capture or void it, or wait for its refund"),
+        (open_payments, unfinished),
         (
             Condition::all().add(Column::DisputesOpen.gt(0)),
             "a payment of the customer is disputed: wait until that is decided",

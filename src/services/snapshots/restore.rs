@@ -150,8 +150,10 @@ impl AccountContents {
     /// Replaces what depends on what the account has held, and the account's own row.
     pub async fn finish(&self, tx: &Tx, owner: AccountToken, life: i32) -> Result<(), Error> {
         let before = file_tokens(tx, owner).await?;
-        let erased = erasure::Entity::owned_by(owner).filter(erasure::Column::ErasedAt.is_not_null());
-        let erased = erased.all(tx).await?;
+        // Also those whose last pass is still to come.
+        let begun = Expr::col(erasure::Column::DueAt).lte(Expr::col(erasure::Column::QuietAt));
+        let begun = begun.or(erasure::Column::ErasedAt.is_not_null());
+        let erased = erasure::Entity::owned_by(owner).filter(begun).all(tx).await?;
         for table in wipe::copied().filter(|table| LAST.contains(&table.name())) {
             table.clear(tx, owner).await?;
         }

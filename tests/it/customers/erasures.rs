@@ -405,6 +405,17 @@ rules! {
         nothing_is_left(app, &client, &person).await;
     }
 
+    async fn a_snapshot_that_is_restored_before_the_last_pass_does_not_bring_a_person_back(app) {
+        let client = app.client();
+        let person = lives(app, &client).await;
+        let snapshot = token_of(&client.post("/1/sandbox/snapshots", &json!({})).await.ok(201));
+        erase(app, &person.customer).await.unwrap();
+        client.put(&format!("/1/sandbox/snapshots/{snapshot}/restore"), &json!({})).await.ok(200);
+        app.do_due_work().await;
+        ends(app).await;
+        nothing_is_left(app, &client, &person).await;
+    }
+
     async fn the_files_of_postgresql_keep_nothing_of_a_person_once_its_tables_are_rewritten(app) {
         let client = app.client();
         let person = lives(app, &client).await;
@@ -460,28 +471,6 @@ async fn tables_with_words(app: &App) -> BTreeSet<String> {
          ) files WHERE {words}"
     );
     app.text(&files).await.split_whitespace().map(str::to_owned).collect()
-}
-
-#[test]
-fn the_page_names_the_tables_that_are_rewritten() {
-    let page =
-        include_str!("../../../docs/operating/backup.md").split_whitespace().collect::<Vec<_>>().join(" ");
-    let command = format!("`VACUUM (FULL) {}`", tables_of_customers().collect::<Vec<_>>().join(", "));
-    assert!(page.contains(&command), "{command}");
-}
-
-operated! {
-    async fn a_command_rewrites_the_tables_of_customers(installed) {
-        installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
-        let rewritten = installed.records(&["customer", "vacuum"]);
-        let rewritten: Vec<_> = rewritten.iter().map(|record| record["table"].as_str().unwrap()).collect();
-        let expected = match installed.database {
-            Database::Sqlite => Vec::new(),
-            Database::Postgres => tables_of_customers().collect(),
-        };
-        assert_eq!(rewritten, expected);
-        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
-    }
 }
 
 /// Deletes a customer; the answer is the same as ever.

@@ -144,7 +144,16 @@ async fn a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read(dat
     view(&app, &mut browser).await;
     let page = browser.page("/charges").await;
     assert!(page.contains("ada@example.com") && page.contains("Sign out everywhere"), "{page}");
-    refused(&browser.get("/dashboard/keys").await, 403, "Your roles may not read keys");
+    for page in ["keys", "people"] {
+        refused(&browser.get(&format!("/dashboard/{page}")).await, 403, "Your roles may not read keys");
+        // A wrong page of a list is told on the page that its form names.
+        for end in ["", "%23", "%3F", "/", "%23?a=b"] {
+            let back = format!("/dashboard/charges?page=x&back=/dashboard/{page}{end}");
+            let answer = browser.get(&back).await;
+            refused(&answer, 422, "Page");
+            assert!(answer.text.contains("<h1>That did not work</h1>"), "{back}: {}", answer.text);
+        }
+    }
     let trail = trail(&app).await;
     for part in ["person.signed_in", "account.viewed", "ada@example.com (person-1)"] {
         assert!(trail.contains(part), "{part}: {trail}");

@@ -1,6 +1,7 @@
 //! Erasures that an operator orders, by a time or by a command.
 
 use super::*;
+use crate::harness::flaky_acquirer::CallFault;
 
 async fn a_deleted_customer_is_erased_after_the_operators_time(app: &mut App) {
     let client = app.client();
@@ -55,6 +56,18 @@ fn purchase_form(customer: &str) -> String {
 }
 
 operated! {
+    async fn a_command_rewrites_the_tables_of_customers(installed) {
+        installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        let rewritten = installed.records(&["customer", "vacuum"]);
+        let rewritten: Vec<_> = rewritten.iter().map(|record| record["table"].as_str().unwrap()).collect();
+        let expected = match installed.database {
+            Database::Sqlite => Vec::new(),
+            Database::Postgres => tables_of_customers().collect(),
+        };
+        assert_eq!(rewritten, expected);
+        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    }
+
     async fn an_operator_erases_beside_a_server_which_may_be_killed_and_an_older_copy_forgets_again(installed) {
         let server = installed.serve();
         let (key, _) = server.keys();
@@ -160,5 +173,29 @@ operated! {
         server.stopped();
         let entry = installed.records(&["audit"]).into_iter().find(|entry| entry["action"] == "customer.erased").unwrap();
         assert_eq!((&entry["by"], &entry["subject"], acts().await), (&json!("the server"), &json!(erased), 2));
+    }
+}
+
+#[test]
+fn the_page_names_the_tables_that_are_rewritten() {
+    let page =
+        include_str!("../../../../docs/operating/backup.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = format!("`VACUUM (FULL) {}`", tables_of_customers().collect::<Vec<_>>().join(", "));
+    assert!(page.contains(&command), "{command}");
+}
+
+rules! {
+    async fn a_customer_whose_payment_has_an_unknown_outcome_is_not_erased(app, acquirer) {
+        let client = app.client();
+        let customer = client.customer("4200000000000000").await;
+        let by = charge_with(400, json!({ "card": null, "customer_token": token(&customer) }));
+        acquirer.carry(CallFault::Call);
+        acquirer.settle(false);
+        client.post("/1/charges", &by).await.refused(502, "gateway_error");
+        assert_eq!(erase(app, token(&customer)).await.unwrap_err(), "InvalidState");
+        acquirer.settle(true);
+        app.clock.advance(TimeSpan::seconds(30));
+        app.do_due_work().await;
+        erase(app, token(&customer)).await.unwrap();
     }
 }
