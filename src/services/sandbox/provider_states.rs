@@ -280,8 +280,11 @@ impl StateChange<'_> {
 
     /// Returns whether the request is in flight, by an earlier setup that nothing has torn down.
     async fn is_in_flight(&self) -> Result<bool, Error> {
-        let found = idempotency::find_response(self.ctx, self.caller.account.id(), &self.claim()?).await;
-        Ok(found.is_err_and(|error| error.code() == ErrorCode::IdempotencyKeyInUse))
+        match idempotency::find_response(self.ctx, self.caller.account.id(), &self.claim()?).await {
+            Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => Ok(true),
+            Err(error) if error.code() == ErrorCode::IdempotencyKeyReused => Ok(false),
+            found => found.map(|_| false),
+        }
     }
 
     async fn claim_key(&self) -> Result<(), Error> {

@@ -84,13 +84,13 @@ struct DeliveryOutcome {
 /// may hold it by then, or if the endpoint has gone while the webhook waited for its turn.
 pub async fn send(ctx: &Context, mut leased: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
-    if wall > leased.leased_until - WEBHOOK_LEASE + WEBHOOK_BELIEVED {
-        let Some(reloaded) = lease::reload(ctx, &leased).await? else { return Ok(None) };
-        leased = reloaded;
-    }
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
     if leased.leased_until < wall + TimeSpan::from_millis(answer_millis) {
         return Ok(None);
+    }
+    if wall > leased.leased_until - WEBHOOK_LEASE + WEBHOOK_BELIEVED {
+        let Some(reloaded) = lease::reload(ctx, &leased).await? else { return Ok(None) };
+        leased = reloaded;
     }
     let keys = leased.keys.at(wall + leased.clock_offset);
     let mut headers = signature::headers(keys, &leased.event.to_string(), wall, &leased.body)?;

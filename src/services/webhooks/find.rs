@@ -76,8 +76,8 @@ pub async fn of_event(ctx: &Context, account: &Account, token: &str) -> Result<V
     Ok(rows.into_iter().filter_map(|(row, endpoint)| Some(Webhook::new(row, endpoint?.url))).collect())
 }
 
-/// Returns the condition that a webhook's event has a type and is readable. Each event is looked up by its key while the webhooks are walked from
-/// the newest, whatever a database knows of its tables.
+/// Returns the condition that a webhook's event has a type and is readable. Each event is looked up by its key while the webhooks
+/// are walked from the newest, whatever a database knows of its tables.
 fn of_type(account: AccountToken, wanted: EventType, readable: Option<&ReadableEvents>) -> SimpleExpr {
     let its_own = Expr::col((event::Entity, event::Column::Id)).equals((webhook::Entity, Column::EventId));
     let event = event::Entity::owned_by(account).filter(its_own).select_only().column(event::Column::Type);

@@ -193,6 +193,8 @@ rules! {
         acquirer.settle(false);
         client.post("/1/charges", &by).await.refused(502, "gateway_error");
         assert_eq!(erase(app, token(&customer)).await.unwrap_err(), "InvalidState");
+        assert_eq!(app.number("SELECT COUNT(*) FROM erasures").await, 0);
+        assert_eq!(client.get(&format!("/1/customers/{}", token(&customer))).await.ok(200), customer);
         acquirer.settle(true);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
