@@ -64,7 +64,7 @@ func (i *Inbox) Answer(answer map[string]any) {
 	i.request("PUT", i.path, answer, nil)
 }
 
-// Deliveries returns the last 500 deliveries, the oldest first, once there are so many, or after ten seconds with fewer.
+// Deliveries returns the last 1,000 deliveries, the oldest first, once there are so many, or after ten seconds with fewer.
 func (i *Inbox) Deliveries(count int) []Delivery {
 	i.t.Helper()
 	return i.deliveries(count, 10*time.Second)
@@ -72,11 +72,20 @@ func (i *Inbox) Deliveries(count int) []Delivery {
 
 func (i *Inbox) deliveries(count int, patience time.Duration) (deliveries []Delivery) {
 	i.t.Helper()
-	path := i.path + "/deliveries?per_page=500"
+	path, wait := i.path+"/deliveries?per_page=500", ""
 	if count > 0 {
-		path += fmt.Sprintf("&count=%d&wait=%d", count, (patience+time.Second-1)/time.Second)
+		wait = fmt.Sprintf("&count=%d&wait=%d", count, (patience+time.Second-1)/time.Second)
 	}
-	i.request("GET", path, nil, &deliveries)
+	i.request("GET", path+wait, nil, &deliveries)
+	if len(deliveries) == 500 {
+		var older []Delivery
+		i.request("GET", path+"&page=2", nil, &older)
+		for _, delivery := range older {
+			if delivery.Number < deliveries[499].Number {
+				deliveries = append(deliveries, delivery)
+			}
+		}
+	}
 	sort.Slice(deliveries, func(one, other int) bool { return deliveries[one].Number < deliveries[other].Number })
 	return deliveries
 }
@@ -127,7 +136,8 @@ func (i *Inbox) next(patience time.Duration, eventType string) (*Event, []string
 			}
 			types = append(types, event.Type)
 		}
-		if received < count {
+		// The inbox keeps no more, and more cannot be waited for.
+		if received < count || received >= 1000 {
 			return nil, types
 		}
 		count = received + 1

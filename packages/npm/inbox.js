@@ -22,7 +22,10 @@ class Inbox {
 
   async deliveries(count = 0, { timeout = 10 } = {}) {
     const wait = count === 0 ? "" : `&count=${count}&wait=${timeout}`;
-    return (await this.#account.request("GET", `${this.#path}/deliveries?per_page=500${wait}`)).reverse();
+    const path = `${this.#path}/deliveries?per_page=500`;
+    const deliveries = await this.#account.request("GET", path + wait);
+    const older = deliveries.length === 500 ? await this.#account.request("GET", `${path}&page=2`) : [];
+    return [...deliveries, ...older.filter(({ number }) => number < deliveries.at(-1).number)].reverse();
   }
 
   async waitFor(type, { timeout = 10 } = {}) {
@@ -35,7 +38,8 @@ class Inbox {
         return event;
       }
       const received = deliveries.at(-1)?.number ?? 0;
-      if (received < count) {
+      // The inbox keeps no more, and more cannot be waited for.
+      if (received < count || received >= 1000) {
         const types = events.map((event) => event.type).join(", ") || "nothing";
         throw new Error(`no ${type} within ${timeout} seconds, but ${types}`);
       }

@@ -60,7 +60,7 @@ export interface Inbox {
   readonly url: string;
   /** Orders the answer from the next delivery on. */
   answer(answer: Answer): Promise<Required<Answer>>;
-  /** Returns the last 500 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer. */
+  /** Returns the last 1,000 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer. */
   deliveries(count?: number, options?: { timeout?: number }): Promise<Delivery[]>;
   /** Returns the next signed event of a type, each once. Fails once nothing arrives for `timeout` seconds, 10 by default. */
   waitFor(type: string, options?: { timeout?: number }): Promise<Event>;

@@ -40,8 +40,8 @@ func genuine(key, body []byte, head http.Header) bool {
 
 func main() {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_KEY"), "whsec_"))
-	if err != nil {
-		panic(err)
+	if err != nil || len(key) == 0 {
+		panic("WEBHOOK_KEY is the key of no endpoint")
 	}
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -5,6 +5,9 @@ $seen = getenv("WEBHOOK_SEEN") ?: sys_get_temp_dir() . "/webhooks-seen";
 function is_genuine(string $body, string $id, string $time, string $signatures): bool
 {
     $key = base64_decode(substr((string) getenv("WEBHOOK_KEY"), strlen("whsec_")));
+    if ($key === "") {
+        throw new RuntimeException("WEBHOOK_KEY is the key of no endpoint");
+    }
     $own = base64_encode(hash_hmac("sha256", "$id.$time.$body", $key, true));
     $genuine = false;
     foreach (explode(" ", $signatures) as $signature) {

@@ -4,6 +4,8 @@ require "set"
 require "socket"
 
 KEY = ENV.fetch("WEBHOOK_KEY").delete_prefix("whsec_").unpack1("m")
+raise "WEBHOOK_KEY is the key of no endpoint" if KEY.empty?
+
 # The ids of the events that were processed; in production, a unique column of your database.
 SEEN = Set.new
 
@@ -23,7 +25,7 @@ def receive(connection)
     name, value = line.split(/:\s*/, 2)
     head[name.downcase] = value
   end
-  body = connection.read(head["content-length"].to_i).to_s
+  body = connection.read(head["content-length"].to_i.clamp(0, 1_000_000)).to_s
   return "400 Bad Request" unless genuine?(body, head)
 
   event = JSON.parse(body)

@@ -209,6 +209,8 @@ func TestAWebhookIsVerified(t *testing.T) {
 		{header(later), webhook.Body, webhook.Key, "does not fit"},
 		{header(example), `{"test": 2432232314}`, other, "too old"},
 		{http.Header{}, webhook.Body, webhook.Key, "headers"},
+		{header(nil), webhook.Body, "whsec_", "none of an endpoint"},
+		{header(nil), webhook.Body, "", "none of an endpoint"},
 	} {
 		_, err := cardpaymentsclient.VerifyWebhook(refused.header, []byte(refused.body), refused.key)
 		if !errors.Is(err, cardpaymentsclient.ErrWebhookRefused) || !strings.Contains(err.Error(), refused.reason) {

@@ -18,12 +18,16 @@ class Inbox:
         return self._account.request("PUT", self._path, answer)
 
     def deliveries(self, count=0, timeout=10):
-        """Returns the last 500 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer.
+        """Returns the last 1,000 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer.
 
         Each has number, headers, body, signature (valid, invalid or missing) and its answer.
         """
-        wait = f"&count={count}&wait={timeout}" if count else ""
-        return self._account.request("GET", f"{self._path}/deliveries?per_page=500{wait}")[::-1]
+        path, wait = f"{self._path}/deliveries?per_page=500", f"&count={count}&wait={timeout}" if count else ""
+        deliveries = self._account.request("GET", path + wait)
+        if len(deliveries) == 500:
+            older = self._account.request("GET", f"{path}&page=2")
+            deliveries += [delivery for delivery in older if delivery["number"] < deliveries[-1]["number"]]
+        return deliveries[::-1]
 
     def wait_for(self, event_type, timeout=10):
         """Returns the next signed event of a type, each once. Raises TimeoutError once nothing arrives for `timeout` seconds."""
@@ -36,7 +40,8 @@ class Inbox:
                     self._taken.add(event["token"])
                     return event
             received = deliveries[-1]["number"] if deliveries else 0
-            if received < count:
+            # The inbox keeps no more, and more cannot be waited for.
+            if received < count or received >= 1000:
                 types = ", ".join(event["type"] for event in events) or "nothing"
                 raise TimeoutError(f"no {event_type} within {timeout} seconds, but {types}")
             count = received + 1

@@ -46,6 +46,14 @@ def test_an_inbox_gives_events_that_are_signed_and_shows_all_that_arrives(card_p
     assert verdicts == [("invalid", False), ("valid", True)]
 
 
+def test_an_inbox_gives_the_first_event_of_more_than_a_page(card_payments_account):
+    inbox = card_payments_account.open_inbox()
+    for n in range(501):
+        card_payments_account.request("POST", "/1/plans", {**PLAN, "name": f"Plan {n}"})
+    assert len(inbox.deliveries(501)) == 501
+    assert inbox.wait_for("plan.created")["data"]["name"] == "Plan 0"
+
+
 def test_an_inbox_answers_as_ordered(card_payments_account):
     inbox = card_payments_account.open_inbox()
     inbox.answer(status=503, every=2)

@@ -32,7 +32,7 @@ impl<'a> Inbox<'a> {
         self.account.request("PUT", &self.path, answer)
     }
 
-    /// Returns the last 500 deliveries, the oldest first, once there are so many, or after ten seconds with fewer. Each has number,
+    /// Returns the last 1,000 deliveries, the oldest first, once there are so many, or after ten seconds with fewer. Each has number,
     /// headers, body, signature (valid, invalid or missing) and its answer.
     #[must_use]
     pub fn deliveries(&self, count: u64) -> Vec<Value> {
@@ -42,9 +42,19 @@ impl<'a> Inbox<'a> {
     fn read(&self, count: u64, patience: Duration) -> Vec<Value> {
         let seconds = patience.as_millis().div_ceil(1000);
         let wait = if count > 0 { format!("&count={count}&wait={seconds}") } else { String::new() };
-        let path = format!("{}/deliveries?per_page=500{wait}", self.path);
-        let newest_first = self.account.request("GET", &path, &Value::Null).expect("the deliveries");
-        newest_first.as_array().into_iter().flatten().rev().cloned().collect()
+        let path = format!("{}/deliveries?per_page=500", self.path);
+        let page = |which: &str| {
+            let page = self.account.request("GET", &(path.clone() + which), &Value::Null);
+            page.expect("the deliveries").as_array().cloned().unwrap_or_default()
+        };
+        let mut deliveries = page(&wait);
+        if deliveries.len() == 500 {
+            let last = deliveries[499]["number"].as_u64();
+            let older = page("&page=2").into_iter().filter(|delivery| delivery["number"].as_u64() < last);
+            deliveries.extend(older);
+        }
+        deliveries.reverse();
+        deliveries
     }
 
     /// Returns the next signed event of a type, each once. Panics once nothing arrives for ten seconds.
@@ -77,7 +87,8 @@ impl<'a> Inbox<'a> {
                 }
                 types.push(text(&event, "type"));
             }
-            if received < count {
+            // The inbox keeps no more, and more cannot be waited for.
+            if received < count || received >= 1000 {
                 return Err(types);
             }
             count = received + 1;

@@ -184,6 +184,8 @@ class ClientTest {
         refuses("does not fit", later, body, key);
         refuses("too old", example, "{\"test\": 2432232314}", other);
         refuses("headers", Map.of(), body, key);
+        refuses("none of an endpoint", headers, body, "whsec_");
+        refuses("none of an endpoint", headers, body, "");
     }
 
     static WebhookEvent verified(JsonNode sent, String key) throws Exception {

@@ -123,6 +123,8 @@ $tests = [
             ['does not fit', $later, $body, $key],
             ['too old', $example, '{"test": 2432232314}', $other],
             ['headers', [], $body, $key],
+            ['none of an endpoint', $headers, $body, 'whsec_'],
+            ['none of an endpoint', $headers, $body, ''],
         ];
         foreach ($cases as [$reason, $headers, $body, $key]) {
             $message = refused(WebhookRefused::class, fn () => Webhooks::verify($headers, $body, $key))->getMessage();

@@ -136,6 +136,8 @@ def test_a_webhook_is_verified():
         ({**headers, "webhook-timestamp": str(int(headers["webhook-timestamp"]) + 1)}, body, key, "does not fit"),
         (example, b'{"test": 2432232314}', other, "too old"),
         ({}, body, key, "headers"),
+        (headers, body, "whsec_", "none of an endpoint"),
+        (headers, body, "", "none of an endpoint"),
     ]
     for *given, reason in refused:
         with pytest.raises(WebhookRefused, match=reason):

@@ -27,7 +27,10 @@ module CardPaymentsClient
   end
 
   def self.sign(text, key)
-    "v1,#{[OpenSSL::HMAC.digest('SHA256', key.delete_prefix('whsec_').unpack1('m0'), text)].pack('m0')}"
+    secret = key.delete_prefix('whsec_').unpack1('m0')
+    raise ArgumentError if secret.empty?
+
+    "v1,#{[OpenSSL::HMAC.digest('SHA256', secret, text)].pack('m0')}"
   rescue ArgumentError
     raise WebhookRefused, 'the key is none of an endpoint'
   end

@@ -98,7 +98,9 @@ class ClientTest < Minitest::Test
       [/does not fit/, headers, body.sub('400', '4000'), key],
       [/does not fit/, later, body, key],
       [/too old/, example, '{"test": 2432232314}', other],
-      [/headers/, {}, body, key]
+      [/headers/, {}, body, key],
+      [/none of an endpoint/, headers, body, 'whsec_'],
+      [/none of an endpoint/, headers, body, '']
     ].each do |reason, *given|
       assert_match reason, assert_raises(WebhookRefused) { CardPaymentsClient.verify_webhook(*given) }.message
     end

@@ -236,6 +236,8 @@ fn a_webhook_is_verified() {
         (WebhookRefused::Signature, &later, body, key),
         (WebhookRefused::Time, &example, r#"{"test": 2432232314}"#, other),
         (WebhookRefused::Headers, &HeaderMap::new(), body, key),
+        (WebhookRefused::Key, &headers(&[]), body, "whsec_"),
+        (WebhookRefused::Key, &headers(&[]), body, ""),
     ] {
         assert_eq!(verify_webhook(headers, body.as_bytes(), key).unwrap_err(), reason);
     }

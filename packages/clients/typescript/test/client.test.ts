@@ -106,6 +106,8 @@ test("a webhook is verified", () => {
     [later, body, key, /does not fit/],
     [example, '{"test": 2432232314}', other, /too old/],
     [{}, body, key, /headers/],
+    [headers, body, "whsec_", /none of an endpoint/],
+    [headers, body, "", /none of an endpoint/],
   ];
   for (const [headers, body, key, reason] of cases) {
     assert.throws(

@@ -38,13 +38,13 @@ public final class Inbox {
         return account.request("PUT", path, answer).getAsJsonObject();
     }
 
-    /** Returns the last 500 deliveries so far, the oldest first. */
+    /** Returns the last 1,000 deliveries so far, the oldest first. */
     public List<JsonObject> deliveries() {
         return read("");
     }
 
     /**
-     * Returns the last 500 deliveries, the oldest first, once there are so many, or after ten seconds with fewer. Each has number,
+     * Returns the last 1,000 deliveries, the oldest first, once there are so many, or after ten seconds with fewer. Each has number,
      * headers, body, signature (valid, invalid or missing) and its answer.
      */
     public List<JsonObject> deliveries(int count) {
@@ -52,15 +52,28 @@ public final class Inbox {
     }
 
     private List<JsonObject> deliveries(int count, Duration patience) {
-        return read("&count=" + count + "&wait=" + patience.plusNanos(999_999_999).toSeconds());
+        return read(count == 0 ? "" : "&count=" + count + "&wait=" + patience.plusNanos(999_999_999).toSeconds());
     }
 
     private List<JsonObject> read(String wait) {
-        var deliveries = new ArrayList<JsonObject>();
-        var newestFirst = account.request("GET", path + "/deliveries?per_page=500" + wait).getAsJsonArray();
-        newestFirst.forEach(delivery -> deliveries.add(delivery.getAsJsonObject()));
+        var deliveries = page(wait);
+        if (deliveries.size() == 500) {
+            var last = number(deliveries.get(499));
+            page("&page=2").stream().filter(delivery -> number(delivery) < last).forEach(deliveries::add);
+        }
         Collections.reverse(deliveries);
         return deliveries;
+    }
+
+    private List<JsonObject> page(String parameters) {
+        var deliveries = new ArrayList<JsonObject>();
+        var page = account.request("GET", path + "/deliveries?per_page=500" + parameters).getAsJsonArray();
+        page.forEach(delivery -> deliveries.add(delivery.getAsJsonObject()));
+        return deliveries;
+    }
+
+    private static int number(JsonObject delivery) {
+        return delivery.get("number").getAsInt();
     }
 
     /** Returns the next signed event of a type, each once. Fails once nothing arrives for ten seconds. */
@@ -74,7 +87,7 @@ public final class Inbox {
             var types = new ArrayList<String>();
             var received = 0;
             for (var delivery : deliveries(count, patience)) {
-                received = delivery.get("number").getAsInt();
+                received = number(delivery);
                 if (!text(delivery, "signature").equals("valid")) {
                     continue;
                 }
@@ -84,7 +97,8 @@ public final class Inbox {
                     return event;
                 }
             }
-            if (received < count) {
+            // The inbox keeps no more, and more cannot be waited for.
+            if (received < count || received >= 1000) {
                 throw new AssertionError("no " + type + " within " + patience.toMillis() + " ms, but " + types);
             }
             count = received + 1;
