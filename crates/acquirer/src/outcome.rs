@@ -11,6 +11,8 @@ pub enum SimulatedOutcome {
     Approved(Aftermath),
     /// The issuer refuses.
     Declined(Decline),
+    /// Money is reserved or taken, whatever the card says, and the loss of the answer is known at once.
+    ApprovedButLost,
     /// The connection fails.
     Fault(Fault),
 }
@@ -33,7 +35,7 @@ pub enum Fault {
     GatewayError,
     /// The call was done, and no answer ever comes.
     NoAnswer,
-    /// The call was done, and the loss of its answer is known at once.
+    /// The call was done, as the card has it, and the loss of its answer is known at once.
     AnswerLost,
 }
 
@@ -50,7 +52,8 @@ impl SimulatedOutcome {
             Self::Declined(decline) => format!("is declined: {}", decline.code().replace('_', " ")).into(),
             Self::Fault(Fault::GatewayError) => "meets an error of the gateway".into(),
             Self::Fault(Fault::NoAnswer) => "gets no answer".into(),
-            Self::Fault(Fault::AnswerLost) => "is approved, and the answer is lost".into(),
+            Self::Fault(Fault::AnswerLost) => "loses its answer".into(),
+            Self::ApprovedButLost => "is approved, and the answer is lost".into(),
         }
     }
 
@@ -59,7 +62,7 @@ impl SimulatedOutcome {
         match word {
             "gateway_error" => Some(Self::Fault(Fault::GatewayError)),
             "no_answer" => Some(Self::Fault(Fault::NoAnswer)),
-            "approved_but_lost" => Some(Self::Fault(Fault::AnswerLost)),
+            "approved_but_lost" => Some(Self::ApprovedButLost),
             "disputed" => Some(Self::Approved(Aftermath::Disputed)),
             code => Decline::from_code(code).map(Self::Declined),
         }

@@ -108,14 +108,25 @@ impl Simulator {
         })
     }
 
-    /// Returns the outcome of a call. A forced outcome precedes the card's.
-    fn outcome(&self, call: &AuthoriseCall) -> SimulatedOutcome {
-        let of_card = || match (TestCards::find(call.number.expose()), self.numbers) {
+    /// Returns the outcome of a call, and what follows its approval. A forced outcome precedes the card's. An answer is lost after the
+    /// card has decided: if nothing was done, the client learns just that, as by an error of the gateway.
+    fn outcome(&self, call: &AuthoriseCall) -> (SimulatedOutcome, Aftermath) {
+        use SimulatedOutcome::{Approved, ApprovedButLost, Declined, Fault};
+
+        let of_card = match (TestCards::find(call.number.expose()), self.numbers) {
             (Some(row), _) => row.outcome,
             (None, Numbers::All) => SimulatedOutcome::Approved(Aftermath::Ordinary),
             (None, Numbers::TestCards) => SimulatedOutcome::Declined(Decline::InvalidCard),
         };
-        call.forced.unwrap_or_else(of_card)
+        match (call.forced.unwrap_or(of_card), of_card) {
+            (Fault(super::Fault::AnswerLost), Approved(aftermath)) => (ApprovedButLost, aftermath),
+            (Fault(super::Fault::AnswerLost), Declined(_)) => {
+                (Fault(super::Fault::GatewayError), Aftermath::Ordinary)
+            }
+            (Fault(super::Fault::AnswerLost), of_card) => (of_card, Aftermath::Ordinary),
+            (Approved(aftermath), _) => (Approved(aftermath), aftermath),
+            (outcome, _) => (outcome, Aftermath::Ordinary),
+        }
     }
 
     async fn act(
@@ -149,11 +160,7 @@ impl Simulator {
     }
 
     async fn approve(&self, call: AuthoriseCall) -> Result<Approval, Failure> {
-        let outcome = self.outcome(&call);
-        let aftermath = match outcome {
-            SimulatedOutcome::Approved(aftermath) => aftermath,
-            SimulatedOutcome::Fault(_) | SimulatedOutcome::Declined(_) => Aftermath::Ordinary,
-        };
+        let (outcome, aftermath) = self.outcome(&call);
         let movements = if call.capture { captured(aftermath) } else { &[] };
         let moves = Moves { movements, amount: call.amount, currency: call.currency };
         let reference = self.act(&call.key, &reference(aftermath, &call.key), outcome, &moves).await?;
@@ -205,12 +212,12 @@ impl Acquirer for Simulator {
         if self.numbers == Numbers::All || self.book.is_some() {
             return None;
         }
-        match self.outcome(call) {
+        match self.outcome(call).0 {
             SimulatedOutcome::Approved(aftermath) => {
                 Some(Ok(Approval { reference: reference(aftermath, &call.key) }))
             }
             SimulatedOutcome::Declined(decline) => Some(Err(decline)),
-            SimulatedOutcome::Fault(_) => None,
+            SimulatedOutcome::ApprovedButLost | SimulatedOutcome::Fault(_) => None,
         }
     }
 

@@ -38,8 +38,10 @@ pub fn faults_of(account: &account::Model) -> Result<AcquirerFaults, Error> {
 /// The injected outcome and latency of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// The forced outcome, if any.
+    /// The forced outcome of an attempt on a card, if any.
     pub outcome: Option<SimulatedOutcome>,
+    /// The fault that is not the issuer's doing: the only kind that a capture, void or refund can have.
+    pub fault: Option<Fault>,
     /// The delay added to the answer.
     latency: Duration,
 }
@@ -51,7 +53,7 @@ pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     let chance_decides = !faults.gateway_error_rate.is_none() || !faults.drop_rate.is_none();
     let call = if chance_decides { next_call_number(tx, account.id()).await? } else { 0 };
     let latency = Duration::from_millis(u64::try_from(faults.latency_ms).unwrap_or_default());
-    Ok(FaultPlan { outcome: draw_outcome(&faults, call), latency })
+    Ok(FaultPlan { latency, ..drawn(&faults, call) })
 }
 
 /// Returns the faults of each of the account's calls, if neither chance nor latency is one of them.
@@ -59,7 +61,7 @@ pub fn certain(account: &Account) -> Result<Option<FaultPlan>, Error> {
     let faults = faults_of(account.settings())?;
     let is_certain =
         faults.gateway_error_rate.is_none() && faults.drop_rate.is_none() && faults.latency_ms == 0;
-    Ok(is_certain.then(|| FaultPlan { outcome: draw_outcome(&faults, 0), latency: Duration::ZERO }))
+    Ok(is_certain.then(|| drawn(&faults, 0)))
 }
 
 /// Returns the number of the call, from 1; concurrent calls each get their own.
@@ -71,19 +73,25 @@ async fn next_call_number(tx: &Tx, account: AccountToken) -> Result<i64, Error> 
     Ok(counted.first().map_or(0, |account| account.acquirer_calls))
 }
 
-/// Returns the outcome of the n-th call. The connection fails before the issuer is asked, so its faults precede a
-/// decline.
-fn draw_outcome(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
+/// Returns the faults of the n-th call. A gateway fails before the issuer is asked, an answer is lost afterwards: of a decline, nobody
+/// then learns more than that nothing was done.
+fn drawn(faults: &AcquirerFaults, call: i64) -> FaultPlan {
     let digest = Sha256::digest(format!("{}:{call}", faults.seed));
     let mut rolls = digest.chunks_exact(8).map(roll);
     let mut next = || rolls.next().unwrap_or_default();
-    if faults.gateway_error_rate.takes(next()) {
-        Some(SimulatedOutcome::Fault(Fault::GatewayError))
+    let fault = if faults.gateway_error_rate.takes(next()) {
+        Some(Fault::GatewayError)
     } else if faults.drop_rate.takes(next()) {
-        Some(SimulatedOutcome::Fault(Fault::AnswerLost))
+        Some(Fault::AnswerLost)
     } else {
-        faults.decline.map(SimulatedOutcome::Declined)
-    }
+        None
+    };
+    let outcome = match (fault, faults.decline) {
+        (Some(Fault::AnswerLost), Some(_)) => Some(SimulatedOutcome::Fault(Fault::GatewayError)),
+        (Some(fault), _) => Some(SimulatedOutcome::Fault(fault)),
+        (None, decline) => decline.map(SimulatedOutcome::Declined),
+    };
+    FaultPlan { outcome, fault, latency: Duration::ZERO }
 }
 
 /// Returns a number from 0 to 999,999.
@@ -93,14 +101,6 @@ fn roll(bytes: &[u8]) -> u32 {
 }
 
 impl FaultPlan {
-    /// Returns the fault that is not the issuer's doing: the only kind that a capture, void or refund can have.
-    pub fn fault(&self) -> Option<Fault> {
-        match self.outcome {
-            Some(SimulatedOutcome::Fault(fault)) => Some(fault),
-            Some(SimulatedOutcome::Approved(_) | SimulatedOutcome::Declined(_)) | None => None,
-        }
-    }
-
     /// Returns the plan without latency.
     #[must_use]
     pub fn at_once(self) -> Self {
@@ -134,8 +134,8 @@ mod tests {
         }
     }
 
-    fn run(faults: &AcquirerFaults) -> Vec<Option<SimulatedOutcome>> {
-        (1..=10_000).map(|call| draw_outcome(faults, call)).collect()
+    fn run(faults: &AcquirerFaults) -> Vec<FaultPlan> {
+        (1..=10_000).map(|call| drawn(faults, call)).collect()
     }
 
     #[test]
@@ -146,15 +146,10 @@ mod tests {
 
     #[test]
     fn a_run_is_the_same_in_every_release() {
-        let words = run(&faults("0.5", "0.5", 42)).into_iter().take(12).map(|outcome| match outcome {
-            Some(SimulatedOutcome::Fault(Fault::GatewayError)) => 'e',
-            Some(SimulatedOutcome::Fault(Fault::AnswerLost)) => 'd',
-            Some(
-                SimulatedOutcome::Fault(Fault::NoAnswer)
-                | SimulatedOutcome::Approved(_)
-                | SimulatedOutcome::Declined(_),
-            )
-            | None => '.',
+        let words = run(&faults("0.5", "0.5", 42)).into_iter().take(12).map(|plan| match plan.fault {
+            Some(Fault::GatewayError) => 'e',
+            Some(Fault::AnswerLost) => 'd',
+            Some(Fault::NoAnswer) | None => '.',
         });
         assert_eq!(words.collect::<String>(), "e.ee.edde.ed");
     }
@@ -162,26 +157,26 @@ mod tests {
     #[test]
     fn rates_are_kept_and_the_rest_is_declined() {
         let run = run(&faults("0.25", "0.5", 1));
-        let share = |of: SimulatedOutcome| run.iter().filter(|outcome| **outcome == Some(of)).count() / 100;
-        assert!((24..=26).contains(&share(SimulatedOutcome::Fault(Fault::GatewayError))));
-        assert!((36..=39).contains(&share(SimulatedOutcome::Fault(Fault::AnswerLost))));
-        assert!((36..=39).contains(&share(SimulatedOutcome::Declined(Decline::LostCard))));
+        let share = |of: Option<Fault>| run.iter().filter(|plan| plan.fault == of).count() / 100;
+        assert!((24..=26).contains(&share(Some(Fault::GatewayError))));
+        assert!((36..=39).contains(&share(Some(Fault::AnswerLost))));
+        assert!((36..=39).contains(&share(None)));
+        for plan in run {
+            // The answer that is lost is the issuer's decline: nothing is done.
+            let expected = match plan.fault {
+                Some(_) => SimulatedOutcome::Fault(Fault::GatewayError),
+                None => SimulatedOutcome::Declined(Decline::LostCard),
+            };
+            assert_eq!(plan.outcome, Some(expected));
+        }
     }
 
     #[test]
     fn a_rate_of_one_takes_every_call_and_a_rate_of_zero_none() {
-        assert!(
-            run(&faults("1", "1", 3))
-                .iter()
-                .all(|o| *o == Some(SimulatedOutcome::Fault(Fault::GatewayError)))
-        );
-        assert!(
-            run(&faults("0", "1", 3)).iter().all(|o| *o == Some(SimulatedOutcome::Fault(Fault::AnswerLost)))
-        );
-        assert!(
-            run(&faults("0", "0", 3))
-                .iter()
-                .all(|o| *o == Some(SimulatedOutcome::Declined(Decline::LostCard)))
-        );
+        for (errors, drops, fault) in
+            [("1", "1", Some(Fault::GatewayError)), ("0", "1", Some(Fault::AnswerLost)), ("0", "0", None)]
+        {
+            assert!(run(&faults(errors, drops, 3)).iter().all(|plan| plan.fault == fault));
+        }
     }
 }

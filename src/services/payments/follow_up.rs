@@ -63,7 +63,7 @@ async fn in_three_steps(
         claim.hold();
     }
 
-    let fault = faults.fault();
+    let fault = faults.fault;
     let call = call(&row, action, fault)?;
     let answer = match action {
         ChargeAction::Capture => {

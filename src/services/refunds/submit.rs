@@ -75,7 +75,7 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
         return Ok(WorkResult::Skipped);
     };
     crash_points::point("refund", "claim.after");
-    let call = call(ctx, &refund, fault_plan.fault()).await?;
+    let call = call(ctx, &refund, fault_plan.fault).await?;
     crash_points::point("refund", "call.before");
     // No fault latency while a clock is being moved.
     let fault_plan = if time.is_on_running_clock() { fault_plan } else { fault_plan.at_once() };

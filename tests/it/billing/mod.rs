@@ -279,6 +279,24 @@ rules! {
     }
 
     #[dated]
+    async fn a_renewal_that_the_card_or_the_sandbox_declines_fails_though_its_answer_is_lost(app) {
+        let client = app.client();
+        for (number, decline) in [(DECLINED, None), ("4200000000000000", Some("lost_card"))] {
+            let customer = customer(&client).await;
+            client.subscribed(&client.plan(&json!({})).await, &customer).await;
+            pays_by(&client, &customer, number).await;
+            client.put("/1/sandbox/acquirer", &json!({ "drop_rate": 1, "decline": decline })).await.ok(200);
+            let from = app.events().await.len();
+            client.move_clock("1month").await;
+            let failed = events(app, from).await;
+            assert_eq!(failed[..2], ["charge.failed", "subscription.renewal_failed"], "{number}");
+            assert!(!failed.contains(&"charge.captured"), "{number}: {failed:?}");
+            client.put("/1/sandbox/acquirer", &json!({ "drop_rate": 0, "decline": null })).await.ok(200);
+            client.delete(&format!("/1/customers/{customer}")).await.ok(204);
+        }
+    }
+
+    #[dated]
     async fn a_lost_answer_to_a_renewal_stands(app) {
         let client = app.client();
         let customer = customer(&client).await;

@@ -32,7 +32,8 @@ fn drawn() -> String {
             SimulatedOutcome::Fault(Fault::NoAnswer) => {
                 "`no_answer`: 502, and the payment is reversed".into()
             }
-            SimulatedOutcome::Fault(Fault::AnswerLost) => "`approved_but_lost`".into(),
+            SimulatedOutcome::ApprovedButLost => "`approved_but_lost`".into(),
+            SimulatedOutcome::Fault(Fault::AnswerLost) => "a lost answer".into(),
         };
         let numbers: Vec<_> = row.numbers().collect();
         writeln!(page, "| {outcome} | {} | {} |", row.issuing_country, numbers.join(", ")).unwrap();

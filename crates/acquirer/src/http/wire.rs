@@ -107,7 +107,8 @@ pub struct Authorisation {
     #[schema(example = "Roland Robotics", max_length = 40, nullable = false)]
     pub reference: Option<String>,
     /// In test only: the outcome that a tester ordered. disputed, refunds_fail, gateway_error, no_answer (done, but never
-    /// answered), approved_but_lost (done, but answered no_answer), approved, or a decline code.
+    /// answered), approved_but_lost (done, but answered no_answer), answer_lost (as the card has it, but answered no_answer), approved,
+    /// or a decline code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "insufficient_funds", nullable = false)]
     pub sandbox: Option<String>,

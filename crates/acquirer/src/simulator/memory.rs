@@ -50,13 +50,17 @@ impl Memory {
             (None, SimulatedOutcome::Fault(Fault::GatewayError)) => return Some(Err(Failure::GatewayError)),
             (
                 None,
-                SimulatedOutcome::Approved(_) | SimulatedOutcome::Fault(Fault::NoAnswer | Fault::AnswerLost),
+                SimulatedOutcome::Approved(_)
+                | SimulatedOutcome::ApprovedButLost
+                | SimulatedOutcome::Fault(Fault::NoAnswer | Fault::AnswerLost),
             ) => reference.to_owned(),
         };
         self.remember(now, key, Fate::Done { reference: reference.clone() });
         match outcome {
             SimulatedOutcome::Fault(Fault::NoAnswer) => None,
-            SimulatedOutcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
+            SimulatedOutcome::ApprovedButLost | SimulatedOutcome::Fault(Fault::AnswerLost) => {
+                Some(Err(Failure::NoAnswer))
+            }
             SimulatedOutcome::Approved(_)
             | SimulatedOutcome::Declined(_)
             | SimulatedOutcome::Fault(Fault::GatewayError) => Some(Ok(reference)),

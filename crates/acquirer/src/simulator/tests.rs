@@ -83,7 +83,9 @@ fn every_card_of_the_table_has_its_outcome() {
             SimulatedOutcome::Declined(decline) => Some(Err(Failure::Declined(decline))),
             SimulatedOutcome::Fault(Fault::GatewayError) => Some(Err(Failure::GatewayError)),
             SimulatedOutcome::Fault(Fault::NoAnswer) => None,
-            SimulatedOutcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
+            SimulatedOutcome::ApprovedButLost | SimulatedOutcome::Fault(Fault::AnswerLost) => {
+                Some(Err(Failure::NoAnswer))
+            }
         };
         assert_eq!(authorised(&test(), purchase(number)), expected, "{number}");
     }
@@ -114,6 +116,27 @@ fn the_sandbox_orders_an_outcome_over_the_card() {
     assert_eq!(authorised(&test(), forced(decline)), Some(Err(Failure::Declined(Decline::LostCard))));
     let disputed = authorised(&test(), forced(SimulatedOutcome::Approved(Aftermath::Disputed)));
     assert_eq!(disputed, Some(Ok("simulator:disputed:ch_1:authorise".to_owned())));
+}
+
+#[test]
+fn a_lost_answer_is_one_to_what_the_card_decides() {
+    let simulator = test();
+    let mut call = lost();
+    call.number = DISPUTED.into();
+    assert_eq!(authorised(&simulator, call), Some(Err(Failure::NoAnswer)));
+    let reference = "simulator:disputed:ch_1:authorise".to_owned();
+    assert_eq!(answer(simulator.settle(&key())), Some(Ok(Settled::Done { reference })));
+    let simulator = test();
+    let mut call = lost();
+    call.number = "4100000000000001".into();
+    assert_eq!(authorised(&simulator, call), Some(Err(Failure::GatewayError)));
+    assert_eq!(answer(simulator.settle(&key())), Some(Ok(Settled::NotDone)));
+    let simulator = test();
+    let mut call = forced(SimulatedOutcome::ApprovedButLost);
+    call.number = "4100000000000001".into();
+    assert_eq!(authorised(&simulator, call), Some(Err(Failure::NoAnswer)));
+    let reference = "simulator:ordinary:ch_1:authorise".to_owned();
+    assert_eq!(answer(simulator.settle(&key())), Some(Ok(Settled::Done { reference })));
 }
 
 #[test]

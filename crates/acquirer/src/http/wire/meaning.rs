@@ -129,10 +129,7 @@ impl FollowUp {
             reference: call.reference.clone().try_into().ok()?,
             amount: call.amount,
             currency: call.currency,
-            sandbox: call
-                .fault
-                .filter(|_| sandbox)
-                .map(|fault| word(SimulatedOutcome::Fault(fault)).to_owned()),
+            sandbox: call.fault.filter(|_| sandbox).map(|fault| word(ordered_fault(fault)).to_owned()),
         })
     }
 
@@ -141,6 +138,7 @@ impl FollowUp {
         let fault = match self.sandbox.filter(|_| sandbox) {
             Some(word) => match ordered(&word)? {
                 SimulatedOutcome::Fault(fault) => Some(fault),
+                SimulatedOutcome::ApprovedButLost => Some(Fault::AnswerLost),
                 SimulatedOutcome::Approved(_) | SimulatedOutcome::Declined(_) => return None,
             },
             None => None,
@@ -171,9 +169,16 @@ impl<Done> Answer<Done> {
     pub fn outcome(self) -> Result<Done, Failure> {
         Err(match self {
             Self::Done(done) => return Ok(done),
-            Self::Declined { code } => {
-                Failure::Declined(Decline::from_code(&code).unwrap_or(Decline::Unknown))
-            }
+            Self::Declined { code } => Failure::Declined(Decline::from_code(&code).unwrap_or_else(|| {
+                // Letters only: whatever it says, no card's digits.
+                let code: String = code
+                    .chars()
+                    .filter(|letter| letter.is_ascii_alphabetic() || *letter == '_')
+                    .take(50)
+                    .collect();
+                tracing::warn!(code, "the acquirer declines with a code that is none of the protocol's");
+                Decline::Unknown
+            })),
             Self::GatewayError => Failure::GatewayError,
             Self::Closed => Failure::Closed,
             Self::NoAnswer => Failure::NoAnswer,
@@ -236,7 +241,16 @@ const fn word(outcome: SimulatedOutcome) -> &'static str {
         SimulatedOutcome::Declined(decline) => decline.code(),
         SimulatedOutcome::Fault(Fault::GatewayError) => "gateway_error",
         SimulatedOutcome::Fault(Fault::NoAnswer) => "no_answer",
-        SimulatedOutcome::Fault(Fault::AnswerLost) => "approved_but_lost",
+        SimulatedOutcome::Fault(Fault::AnswerLost) => "answer_lost",
+        SimulatedOutcome::ApprovedButLost => "approved_but_lost",
+    }
+}
+
+/// Returns the order of a call that no issuer decides.
+const fn ordered_fault(fault: Fault) -> SimulatedOutcome {
+    match fault {
+        Fault::AnswerLost => SimulatedOutcome::ApprovedButLost,
+        Fault::GatewayError | Fault::NoAnswer => SimulatedOutcome::Fault(fault),
     }
 }
 
@@ -245,6 +259,7 @@ pub(super) fn ordered(word: &str) -> Option<SimulatedOutcome> {
     match word {
         "approved" => Some(SimulatedOutcome::Approved(Aftermath::Ordinary)),
         "refunds_fail" => Some(SimulatedOutcome::Approved(Aftermath::RefundsFail)),
+        "answer_lost" => Some(SimulatedOutcome::Fault(Fault::AnswerLost)),
         word => SimulatedOutcome::from_sandbox_word(word),
     }
 }

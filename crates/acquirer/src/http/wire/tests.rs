@@ -12,7 +12,7 @@ fn outcomes() -> Vec<SimulatedOutcome> {
         [Aftermath::Ordinary, Aftermath::Disputed, Aftermath::RefundsFail].map(SimulatedOutcome::Approved);
     let faults = [Fault::GatewayError, Fault::NoAnswer, Fault::AnswerLost].map(SimulatedOutcome::Fault);
     let declines = Decline::ALL.iter().copied().map(SimulatedOutcome::Declined);
-    approved.into_iter().chain(faults).chain(declines).collect()
+    approved.into_iter().chain(faults).chain(declines).chain([SimulatedOutcome::ApprovedButLost]).collect()
 }
 
 fn call(forced: Option<SimulatedOutcome>) -> AuthoriseCall {
