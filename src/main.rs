@@ -218,6 +218,7 @@ async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<
         Command::Record(command) => return Box::pin(commands::record::run(command, folder)).await,
         Command::Examine(command) => return Box::pin(commands::examine::run(command, folder)).await,
         Command::Bench(command) => return Box::pin(commands::bench::run(*command)).await,
+        Command::Backup(command) => return commands::backup::run(command).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {
             let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
@@ -261,7 +262,6 @@ async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<
         Command::Webhook(WithDatabase { command, database }) => {
             commands::webhook::run(command, &database).await
         }
-        Command::Backup(command) => commands::backup::run(command),
         Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,

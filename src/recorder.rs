@@ -18,12 +18,13 @@ use crate::params::ReadValues;
 
 pub use self::concealment::test_card;
 
-/// A recording in progress. Its file is there once it is finished.
+/// A recording in progress. Its file is there once it is finished, if the server has begun to serve.
 pub struct Recorder(Mutex<State>);
 
 struct State {
     /// None once the file is finished, or cannot be written.
     file: Option<RecordingFile>,
+    has_begun: bool,
     /// The first error.
     failed: Option<io::Error>,
     concealment: Concealment,
@@ -71,6 +72,7 @@ impl Recorder {
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
         Ok(Self(Mutex::new(State {
             file: Some(RecordingFile::create(path, format)?),
+            has_begun: false,
             failed: None,
             concealment: Concealment::default(),
             keyed: HashMap::new(),
@@ -79,7 +81,8 @@ impl Recorder {
 
     /// Says what is secret from the start: the keys of the first account; and the server's address.
     pub fn begin(&self, server: &str, keys: Option<(&Secret, &Secret)>) {
-        self.state().concealment = Concealment::new(server, keys);
+        let mut state = self.state();
+        (state.has_begun, state.concealment) = (true, Concealment::new(server, keys));
     }
 
     /// Writes a request. The order is that of the answers, so a request comes after those whose tokens it names.
@@ -100,8 +103,8 @@ impl Recorder {
         let mut state = self.state();
         match (state.failed.take(), state.file.take()) {
             (Some(error), _) => Err(error),
-            (None, Some(file)) => file.finish(),
-            (None, None) => Ok(()),
+            (None, Some(file)) if state.has_begun => file.finish(),
+            (None, _) => Ok(()),
         }
     }
 

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use entity::audit_entry::Action;
 use entity::{AccountToken, Timestamp};
 use serde_json::json;
-use tools::terminal::{self, GOOD, print_list, print_result};
+use tools::terminal::{self, GOOD, Printer, print_list};
 
 use super::{refused, tokens};
 
@@ -100,31 +100,21 @@ async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> 
     };
     let anchor = anchors.iter().map(read).collect::<Result<String, _>>()?;
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let mut printed = Ok(());
-    let report = audit::verify(&ctx, &anchor, |finding| {
-        if printed.is_ok() {
-            // The text is needed here: an error of printing cannot leave the task that verifies.
-            printed = print_result(finding, finding, json).map_err(|error| error.to_string());
-        }
-    });
+    let mut printer = Printer::new(json);
+    let report = audit::verify(&ctx, &anchor, |finding| printer.print(finding, finding));
     let report = report.await.map_err(|error| refused(&error))?;
     let detail = json!({ "verified": report.verified, "findings": report.findings });
     audit::record_alone(&ctx.store, OperatorAction::on_trail(Action::AuditVerified, detail)).await?;
     let AuditReport { verified, unsealed, removed, anchored, findings } = report;
-    if json {
-        print_result(&report, &"", true)?;
-    } else {
-        let anchored =
-            anchored.map_or_else(String::new, |number| format!("; the anchor knows entry {number}"));
-        let counts = format!(
-            "{verified} entries verified, {unsealed} not yet sealed, {removed} removed by age{anchored}."
-        );
-        writeln!(terminal::styled_stdout(), "{counts}")?;
-    }
-    // The findings decide the exit code, even if the reader closes the pipe.
+    let anchored = anchored.map_or_else(String::new, |number| format!("; the anchor knows entry {number}"));
+    let counts = format!(
+        "{verified} entries verified, {unsealed} not yet sealed, {removed} removed by age{anchored}."
+    );
+    printer.print(&report, &counts);
     match findings {
-        0 if json => Ok(()),
+        0 if json => printer.end(),
         0 => {
+            printer.end()?;
             let mut out = terminal::styled_stdout();
             writeln!(out, "{GOOD}The audit trail is as it was sealed.{GOOD:#}")?;
             if anchors.is_empty() {

@@ -2,11 +2,16 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::platform::{Signal, on_signals};
 use card_payments::config::DatabaseOptions;
 use clap::Args;
 use serde::Serialize;
-use store::backup;
+use store::{BackupError, backup};
+use tools::own_server::code_of;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
 
@@ -36,15 +41,34 @@ struct Made {
     bytes: u64,
 }
 
-pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
+pub async fn run(command: Backup) -> Result<ExitCode, Box<dyn Error>> {
     let Backup { file, json, database } = command;
     if file.as_os_str() == "-" {
         return Err("a backup is a database, which cannot be written to standard output: name a file".into());
     }
     let location = database.location()?;
-    let bar = Bar::new("Copying", Unit::Bytes);
-    let bytes = backup(&location, database.environment.name(), &file, &bar)?;
-    drop(bar);
-    let text = format!("{}: {bytes} bytes", file.display());
-    print_result(&Made { file, bytes }, &text, json)
+    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp])?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut copying = tokio::task::spawn_blocking({
+        let (file, stop) = (file.clone(), Arc::clone(&stop));
+        move || {
+            let bar = Bar::new("Copying", Unit::Bytes);
+            backup(&location, database.environment.name(), &file, &bar, &stop)
+        }
+    });
+    let (made, signal) = tokio::select! {
+        made = &mut copying => (made?, None),
+        Some(signal) = signals.recv() => {
+            stop.store(true, Ordering::Relaxed);
+            (copying.await?, Some(signal))
+        }
+    };
+    match (made, signal) {
+        (Err(BackupError::Stopped), Some(signal)) => Ok(code_of(signal)),
+        (made, _) => {
+            let bytes = made?;
+            let text = format!("{}: {bytes} bytes", file.display());
+            print_result(&Made { file, bytes }, &text, json).map(|()| ExitCode::SUCCESS)
+        }
+    }
 }

@@ -7,8 +7,7 @@ use std::fmt;
 use base::plain_text::OneLine;
 use card_payments::check::{self, Finding, Level};
 use clap::Args;
-use tools::terminal;
-use tools::terminal::print_result;
+use tools::terminal::{self, Printer};
 
 /// Say what is wrong with an installation, and how to mend it. Changes nothing.
 ///
@@ -40,10 +39,12 @@ pub async fn run(command: Check) -> Result<(), Box<dyn Error>> {
     let given = [("database_url", database_url), ("data_dir", data_dir), ("environment", environment)];
     let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let findings = check::check(&given).await;
-    let printed = findings.iter().try_for_each(|finding| print_result(finding, &Line(finding), json));
-    // The findings decide the exit code, even if the reader closes the pipe.
+    let mut printer = Printer::new(json);
+    for finding in &findings {
+        printer.print(finding, &Line(finding));
+    }
     match findings.iter().filter(|finding| finding.level == Level::Wrong).count() {
-        0 => printed,
+        0 => printer.end(),
         1 => Err("1 thing is wrong".into()),
         many => Err(format!("{many} things are wrong").into()),
     }

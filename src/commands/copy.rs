@@ -11,8 +11,7 @@ use card_payments::services::ledger::verify::verify;
 use clap::Args;
 use store::{CopiedTable, FollowingCopy};
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal;
-use tools::terminal::print_result;
+use tools::terminal::{self, Printer};
 
 /// Copy the whole installation into another database.
 ///
@@ -55,12 +54,10 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
         return Ok(store::Copy::cancel(&source, &target).await?);
     }
     let bar = Bar::new("Copying", Unit::Things);
-    let mut printed = Ok(());
+    let mut printer = Printer::new(json);
     let mut print = |table: &CopiedTable| {
-        if printed.is_ok() {
-            let text = format!("{}: {} rows, {}", table.table, table.rows, table.checksum);
-            printed = bar.suspend(|| print_result(table, &text, json));
-        }
+        let text = format_args!("{}: {} rows, {}", table.table, table.rows, table.checksum);
+        bar.suspend(|| printer.print(table, &text));
     };
     if follow {
         let copy = FollowingCopy::begin(&source, &target).await?;
@@ -82,8 +79,7 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
         copy.finish().await?;
     }
     drop(bar);
-    // The copy is complete, whether or not anybody reads what was printed.
-    printed?;
+    printer.end()?;
     if !json {
         let mut out = terminal::stdout();
         writeln!(out, "The copy is complete, and its books balance. Bring along what is not in a database:")?;

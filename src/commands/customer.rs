@@ -10,7 +10,7 @@ use entity::token;
 use serde_json::json;
 use store::Rewriting;
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal::print_result;
+use tools::terminal::{Printer, print_result};
 
 use super::refused_of;
 
@@ -72,17 +72,15 @@ async fn vacuum(database: &DatabaseOptions, json: bool) -> Result<(), Box<dyn Er
     // Brings the schema up to date: each table is there.
     super::open(database).await?;
     let bar = Bar::new("Rewriting", Unit::Things);
-    let mut printed = Ok(());
+    let mut printer = Printer::new(json);
     let location = super::location(database)?;
     let rewritten = store::rewrite(&location, erasures::tables_of_customers(), |table| {
-        if printed.is_ok() {
-            printed = bar.suspend(|| print_result(&json!({ "table": table }), &table, json));
-        }
+        bar.suspend(|| printer.print(&json!({ "table": table }), &table));
     });
     let rewritten = rewritten.await?;
     drop(bar);
     match rewritten {
-        Rewriting::Complete => printed,
+        Rewriting::Complete => printer.end(),
         Rewriting::NoCheckpoint => {
             Err("the tables are rewritten, but this user may not run CHECKPOINT: let the database's administrator run it".into())
         }

@@ -10,7 +10,7 @@ use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal::{self, GOOD, print_result};
+use tools::terminal::{self, GOOD, Printer};
 
 use self::report::{BookTable, Csv, JsonLines, Table, print_books, print_report};
 
@@ -80,11 +80,9 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
         Ledger::Verify { json } => {
             let bar = Bar::new("Proving the books", Unit::Things);
             let store = super::open(database).await?;
-            let mut printed = Ok(());
+            let mut printer = Printer::new(json);
             let differences = verify(&store, &bar, |difference| {
-                if printed.is_ok() {
-                    printed = bar.suspend(|| print_result(difference, &as_text(difference), json));
-                }
+                bar.suspend(|| printer.print(difference, &as_text(difference)));
             })
             .await?;
             drop(bar);

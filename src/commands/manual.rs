@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_mangen::Man;
 use serde_json::json;
-use tools::terminal::print_result;
+use tools::terminal::Printer;
 
 /// Write the manual, a page for each command, into a folder. Needs no database.
 #[derive(Args)]
@@ -26,7 +26,9 @@ pub struct Manual {
 pub fn run(Manual { to, json }: Manual, program: Command) -> Result<(), Box<dyn Error>> {
     let mut program = without_help(program);
     program.build();
-    write_pages(&program, &to, json)
+    let mut printer = Printer::new(json);
+    write_pages(&program, &to, &mut printer)?;
+    printer.end()
 }
 
 /// Takes the subcommands `help` away, which have nothing to say of their own.
@@ -34,13 +36,13 @@ fn without_help(command: Command) -> Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
-fn write_pages(command: &Command, folder: &Path, json: bool) -> Result<(), Box<dyn Error>> {
+fn write_pages(command: &Command, folder: &Path, printer: &mut Printer) -> Result<(), Box<dyn Error>> {
     let man = Man::new(command.clone()).source(concat!("card-payments ", env!("CARGO_PKG_VERSION")));
     let file = folder.join(man.get_filename());
     let written = page(command, &man).and_then(|page| std::fs::write(&file, page));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
-    print_result(&json!({ "page": file }), &file.display(), json)?;
-    command.get_subcommands().try_for_each(|one| write_pages(one, folder, json))
+    printer.print(&json!({ "page": file }), &file.display());
+    command.get_subcommands().try_for_each(|one| write_pages(one, folder, printer))
 }
 
 fn page(command: &Command, man: &Man) -> io::Result<Vec<u8>> {

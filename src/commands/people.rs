@@ -5,7 +5,7 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::approvals::askers;
 use clap::Subcommand;
-use tools::terminal::{print_list, print_result};
+use tools::terminal::{Printer, print_list};
 
 use super::refused;
 
@@ -48,10 +48,11 @@ pub async fn run(command: People, database: &DatabaseOptions) -> Result<(), Box<
     if named.is_empty() {
         return Err(format!("nobody is signed in as {person}").into());
     }
+    let mut printer = Printer::new(json);
     for person in &named {
         let ended = askers::end_sessions(&store, (&person.issuer, &person.subject), None, wall).await;
         ended.map_err(|error| refused(&error))?;
-        print_result(person, &format_args!("{person}; all of them have ended"), json)?;
+        printer.print(person, &format_args!("{person}; all of them have ended"));
     }
-    Ok(())
+    printer.end()
 }

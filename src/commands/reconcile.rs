@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use entity::reconciliation_exception::{ExceptionKind, ExceptionState};
 use entity::{ExceptionToken, token};
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal::{print_list, print_result};
+use tools::terminal::{Printer, print_list, print_result};
 
 use super::{refused, tokens};
 
@@ -124,7 +124,10 @@ pub async fn run(command: Reconcile) -> Result<(), Box<dyn Error>> {
     match reconciled {
         Ok(reconciled) => print_result(&reconciled, &reconciled, json),
         Err(ReconcileError::Faults(faults)) => {
-            faults.iter().try_for_each(|fault| print_result(fault, fault, json))?;
+            let mut printer = Printer::new(json);
+            for fault in &faults {
+                printer.print(fault, fault);
+            }
             Err(ReconcileError::Faults(faults).into())
         }
         Err(error) => Err(error.into()),

@@ -39,14 +39,14 @@ pub async fn run(
     let format = FileFormat::for_file(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());
     let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
-    let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)), folder)).await?;
+    let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)), folder)).await;
     match recorder.finish() {
-        Ok(()) => Ok(ended),
-        Err(error) if ended == ExitCode::SUCCESS => Err(of_file(error).into()),
+        Ok(()) => ended,
+        Err(error) if matches!(ended, Ok(ExitCode::SUCCESS)) => Err(of_file(error).into()),
         Err(error) => {
             // The command's own failure says more.
             terminal::print_notice(format_args!("error: {}", of_file(error)));
-            Ok(ended)
+            ended
         }
     }
 }

@@ -11,7 +11,7 @@ use card_payments::services::data_keys::rotate::rotate_watched;
 use clap::Subcommand;
 use serde_json::json;
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal::print_result;
+use tools::terminal::{Printer, print_result};
 use vault::OperatorKeys;
 
 use super::refused;
@@ -92,13 +92,14 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
                 return Err(format!("{} exists: name another folder", there.display()).into());
             }
             durable_fs::create_folder(&to).map_err(|error| format!("{}: {error}", to.display()))?;
+            let mut printer = Printer::new(json);
             for ((share, file), n) in shares.iter().zip(&files).zip(1..) {
                 secret::write_secret_file(file, share)
                     .map_err(|error| format!("{}: {error}", file.display()))?;
-                let line = format!("share {n}: {}", file.display());
-                print_result(&json!({ "share": n, "file": file }), &line, json)?;
+                let line = format_args!("share {n}: {}", file.display());
+                printer.print(&json!({ "share": n, "file": file }), &line);
             }
-            Ok(())
+            printer.end()
         }
     }
 }

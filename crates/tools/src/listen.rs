@@ -166,7 +166,8 @@ impl Receiver {
     async fn forward(&self, event: &Event) -> Result<Forwarded, NotSignable> {
         let body = Bytes::copy_from_slice(event.body.get().as_bytes());
         let (id, keys) = (event.head.token.to_string(), std::iter::once(&self.key));
-        let headers = signature::headers(keys, &id, SystemClock.now(), &body)?;
+        let mut headers = signature::headers(keys, &id, SystemClock.now(), &body)?;
+        headers.insert("webhook-attempt", 1.into());
         let began = Instant::now();
         let answer = self.outbound.post(&self.url, headers, body, WEBHOOK_ANSWER).await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);

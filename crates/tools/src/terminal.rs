@@ -62,12 +62,37 @@ pub fn print_json(value: &impl Serialize) -> io::Result<()> {
 
 /// Prints one record: as text, or as JSON.
 pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
-    if json {
-        print_json(record)?;
-    } else {
-        writeln!(styled_stdout(), "{text}")?;
+    Ok(print_one(record, text, json)?)
+}
+
+fn print_one(record: &impl Serialize, text: &dyn Display, json: bool) -> io::Result<()> {
+    if json { print_json(record) } else { writeln!(styled_stdout(), "{text}") }
+}
+
+/// Prints records of a command that completes its work, and says what has become of it, although nobody reads what it prints
+/// (`docs/decisions.md`, 358).
+pub struct Printer {
+    json: bool,
+    printed: io::Result<()>,
+}
+
+impl Printer {
+    /// Prints each record as text, or as JSON.
+    pub const fn new(json: bool) -> Self {
+        Self { json, printed: Ok(()) }
     }
-    Ok(())
+
+    /// Prints one record, if all before it were printed.
+    pub fn print(&mut self, record: &impl Serialize, text: &dyn Display) {
+        if self.printed.is_ok() {
+            self.printed = print_one(record, text, self.json);
+        }
+    }
+
+    /// Returns why not all records were printed.
+    pub fn end(self) -> Result<(), Box<dyn Error>> {
+        Ok(self.printed?)
+    }
 }
 
 /// Prints records: as text, or as JSON.

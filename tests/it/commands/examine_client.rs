@@ -1,6 +1,7 @@
 //! `card-payments examine client`: a good client has no findings, and each bad one those that it deserves.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -97,6 +98,26 @@ fn a_client_that_repeats_declines_and_writes_its_key_into_addresses_is_found_wit
     let (code, covered, stderr) = output(program(folder.path()).args(["coverage", "--json"]).arg(&log));
     assert_eq!(code, Some(0), "{stderr}");
     assert!(covered.contains("\"name\":\"service_unavailable\",\"line\":\"card-payments examine client --log run.jsonl -- COMMAND\",\"met\":true"), "{covered}");
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = program(folder.path());
+    command.args([
+        "examine",
+        "client",
+        "--expect-total",
+        "Total:",
+        "--",
+        "sh",
+        "-c",
+        "sleep 60 2>&1 & echo Total: 0",
+    ]);
+    let began = Instant::now();
+    let (code, stdout, stderr) = output(&mut command);
+    assert!(stdout.starts_with("Total: 0\n"), "{stdout}{stderr}");
+    assert!(began.elapsed() < Duration::from_secs(50) && code.is_some(), "{stderr}");
 }
 
 #[test]

@@ -137,7 +137,7 @@ operated! {
             let webhook = webhooks.iter().find(|it| it.headers["webhook-id"] == request.headers["webhook-id"]);
             let webhook = webhook.expect("the webhook of the same event");
             assert_eq!(webhook.body, request.body, "byte for byte");
-            for name in ["content-type", "user-agent"] {
+            for name in ["content-type", "user-agent", "webhook-attempt"] {
                 assert_eq!(webhook.headers[name], request.headers[name]);
             }
         }

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 pub use self::help::helps;
 use crate::harness::process::{PAYMENT, ask, output, program};
-use crate::harness::{Database, Installed, fields, operated};
+use crate::harness::{Database, Installed, fields, operated, token_of};
 
 const NOBODY: &str = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
 const CREATE: [&str; 6] =
@@ -209,6 +209,17 @@ operated! {
             assert_eq!(installed.run(list), (Some(0), String::new(), "none\n".into()), "{list:?}");
             assert_eq!(installed.run(&[list, &["--json"]].concat()), (Some(0), String::new(), String::new()), "{list:?}");
         }
+    }
+
+    async fn an_authorisation_is_no_charge_that_may_be_disputed(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let authorised = token_of(&server.ask("POST", "/1/authorisations", Some(&key), PAYMENT).ok(201));
+        server.ask("POST", &format!("/1/authorisations/{authorised}/charges"), Some(&key), "amount=100").ok(200);
+        let none = authorised.replacen("auth_", "ch_", 1);
+        installed.refuses(&["dispute", "open", &none], &format!("there is no charge {none}"));
+        server.stopped();
+        assert_eq!(installed.number("SELECT COUNT(*) FROM disputes").await, 0);
     }
 
     async fn the_token_of_another_kind_of_record_says_which_kind_is_expected(installed) {

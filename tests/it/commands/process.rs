@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use vault::OperatorKeys;
 
 use crate::harness::process::{
-    PAYMENT, Process, ask, free_address, output, pause, program, read_response, request, try_to_ask,
+    PAYMENT, Process, ask, free_address, output, pause, program, read_response, request, try_to_ask, unread,
 };
 use crate::harness::remote_acquirer;
 
@@ -275,14 +275,6 @@ fn a_taken_port_changes_nothing() {
     assert!(files(data.path()).is_empty());
 }
 
-/// Runs a command whose reader has gone before it prints anything.
-fn unread(command: &mut Command) -> (Option<i32>, String) {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
 #[test]
 fn whoever_reads_no_further_is_no_error() {
     let data = folder();
@@ -313,7 +305,16 @@ fn whoever_reads_no_further_is_no_error() {
     ] {
         assert_eq!(unread(program(data.path()).args(arguments)), (Some(0), String::new()), "{arguments:?}");
     }
-    // What was found counts all the same.
+    // What is to be done is done all the same.
+    let (shares, manual) = (data.path().join("shares"), data.path().join("manual"));
+    std::fs::create_dir(&manual).unwrap();
+    let split = &mut program(data.path());
+    split.args(["vault", "split", "--shares", "3", "--threshold", "2", "--to"]).arg(&shares);
+    assert_eq!(unread(split), (Some(0), String::new()));
+    assert_eq!(files(&shares).len(), 3);
+    assert_eq!(unread(program(data.path()).args(["manual", "--to"]).arg(&manual)), (Some(0), String::new()));
+    assert!(files(&manual).len() > 50);
+    // And what was found counts.
     let wrong = unread(program(data.path()).env("CARD_PAYMENTS_CONCURRENCY", "0").arg("check"));
     assert_eq!(wrong, (Some(1), "error: 1 thing is wrong\n".into()));
     server.stopped();

@@ -58,6 +58,14 @@ pub fn free_address() -> SocketAddr {
 /// How long a program may take that is to end by itself: one that serves instead fails its test, which would wait for ever.
 const ENDS_WITHIN: Duration = Duration::from_mins(5);
 
+/// Runs a program whose reader has gone before it prints anything. Returns exit code, stderr.
+pub fn unread(command: &mut Command) -> (Option<i32>, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
 /// Runs a program to its end. Returns exit code, stdout, stderr.
 pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

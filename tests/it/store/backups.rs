@@ -1,7 +1,10 @@
 //! A copy of a SQLite database that is in use (`docs/decisions.md`, 322).
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use store::{BackupError, Location};
 
 use crate::harness::process::{PAYMENT, Process, output, program, request, try_to_ask};
 use crate::harness::{Database, Installed, operated, token_of};
@@ -101,6 +104,10 @@ async fn a_backup_that_cannot_be_made_says_why_and_leaves_no_file() {
     assert!(stderr.starts_with(&format!("error: {}: ", path("no/such/folder.db"))), "{stderr}");
     installed.with("ENVIRONMENT", "live");
     installed.refuses(&["backup", &path("copy.db")], "the database belongs to the test environment");
+    let location: Location = format!("sqlite:{}", database.display()).parse().unwrap();
+    let stopped =
+        store::backup(&location, "test", Path::new(&path("stopped.db")), &(), &AtomicBool::new(true));
+    assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
     let mut left: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();

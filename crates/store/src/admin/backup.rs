@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,9 @@ pub enum BackupError {
     /// The copy cannot be written.
     #[error("{0}: {1}")]
     File(PathBuf, std::io::Error),
+    /// It was told to stop.
+    #[error("the backup was stopped")]
+    Stopped,
     /// The database cannot be read.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -41,12 +45,13 @@ impl From<DbErr> for BackupError {
 
 /// Copies the committed state at one moment into a new file and returns its size in bytes. Other connections may write
 /// meanwhile. The copy gets its name once all of it is on the disk. The schema is copied unchanged, so an old database can
-/// be copied before it is migrated.
+/// be copied before it is migrated. Stops once `stop` is true, and leaves nothing behind.
 pub fn backup(
     location: &Location,
     environment: &str,
     file: &Path,
     progress: &dyn Progress,
+    stop: &AtomicBool,
 ) -> Result<u64, BackupError> {
     let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
     location.refuse_missing()?;
@@ -55,7 +60,7 @@ pub fn backup(
     }
     let database = Arc::new(DatabaseFile::open(path, None)?);
     refuse_foreign_file(path)?;
-    copy(&Connection::open(&database)?, environment, file, progress)
+    copy(&Connection::open(&database)?, environment, file, progress, stop)
 }
 
 fn copy(
@@ -63,6 +68,7 @@ fn copy(
     environment: &str,
     file: &Path,
     progress: &dyn Progress,
+    stop: &AtomicBool,
 ) -> Result<u64, BackupError> {
     let whose = "SELECT value FROM installation WHERE name = 'environment'";
     if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, whose))? {
@@ -76,13 +82,22 @@ fn copy(
     // Only its owner can read the file; an unfinished one is deleted.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
+    let copied = copy.path().to_owned();
     let size = "SELECT (page_count - freelist_count) * page_size AS bytes \
                 FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
     if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, size))? {
         progress.set_total(u64::try_from(row.try_get::<i64>("", "bytes")?).unwrap_or_default());
     }
     let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
-    with_progress(copy.path(), progress, || database.execute(&vacuum))?;
+    let interrupt = database.interrupter();
+    let watch = move || {
+        progress.set_done(copied.metadata().map_or(0, |file| file.len()));
+        if stop.load(Ordering::Relaxed) {
+            interrupt();
+        }
+    };
+    watched(watch, || database.execute(&vacuum))
+        .map_err(|error| if stop.load(Ordering::Relaxed) { BackupError::Stopped } else { error.into() })?;
     // Opened again, to flush what the database wrote and not the file opened before; for writing, as Windows wants it.
     let written = File::options().write(true).open(copy.path());
     written.and_then(|written| written.sync_all()).map_err(failed)?;
@@ -101,13 +116,14 @@ fn copy(
 /// The interval at which the size of a growing copy is reported.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Runs one long statement and meanwhile reports the size of its file.
-fn with_progress<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
+/// Runs one long statement, and `watch` before it and every now and then.
+fn watched<T>(watch: impl Fn() + Send, work: impl FnOnce() -> T) -> T {
     let (end, ended) = mpsc::channel::<()>();
+    watch();
     thread::scope(|scope| {
         scope.spawn(move || {
             while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                progress.set_done(file.metadata().map_or(0, |file| file.len()));
+                watch();
             }
         });
         let done = work();

@@ -128,6 +128,12 @@ impl Connection {
         self.file.as_deref()
     }
 
+    /// Returns what interrupts the running statement, or else the next one, from any thread.
+    pub fn interrupter(&self) -> impl Fn() + Send + use<> {
+        let spans = Arc::clone(&self.spans_left);
+        move || spans.store(1, Ordering::Relaxed)
+    }
+
     /// Runs a statement; interrupts a long one and returns `None`.
     pub fn run_bounded<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
         self.spans_left.store(HASTE, Ordering::Relaxed);

@@ -5,9 +5,12 @@ pub mod receiver;
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::pin::pin;
 use std::process::{ExitCode, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::time::timeout;
 
 use self::client::{ClientOptions, Examiner, Totals};
 use self::receiver::ReceiverOptions;
@@ -61,26 +64,35 @@ pub async fn examine_client(
         Err(exit_code) => return Ok(exit_code),
     };
     let output = child.stdout.take();
-    let reading = async {
-        match (label, output) {
-            (Some(label), Some(output)) => read_totals(&label, output).await,
-            (None, _) | (_, None) => Ok(Totals::default()),
+    let mut totals = Totals::default();
+    let (ended, read) = {
+        let mut running = pin!(until_end(child, signals));
+        let mut reading = pin!(async {
+            match (label, output) {
+                (Some(label), Some(output)) => read_totals(&label, output, &mut totals).await,
+                (None, _) | (_, None) => Ok(()),
+            }
+        });
+        tokio::select! {
+            ended = &mut running => (ended?, timeout(LAST_OUTPUT, reading).await.unwrap_or(Ok(()))),
+            read = &mut reading => (running.await?, read),
         }
     };
-    let (ended, totals) = tokio::join!(until_end(child, signals), reading);
-    let (ended, totals) = (ended?, totals?);
+    read?;
     let is_good = examiner.finish(&server.client().await?, totals.sum()).await?;
     Ok(if ended == ExitCode::SUCCESS && !is_good { ExitCode::FAILURE } else { ended })
 }
 
+/// How long the output of a command that has ended is read: a process that it has left behind may hold it open for ever.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
+
 /// Passes the output of a command on, and reads its totals.
-async fn read_totals(label: &str, output: impl AsyncRead + Unpin) -> io::Result<Totals> {
-    let (mut totals, mut output, mut line) = (Totals::default(), BufReader::new(output), Vec::new());
+async fn read_totals(label: &str, output: impl AsyncRead + Unpin, totals: &mut Totals) -> io::Result<()> {
+    let (mut output, mut line) = (BufReader::new(output), Vec::new());
     while output.read_until(b'\n', &mut line).await? > 0 {
         totals.add_line(label, &String::from_utf8_lossy(&line));
         terminal::stdout().write_all(&line)?;
         line.clear();
     }
-    terminal::stdout().flush()?;
-    Ok(totals)
+    terminal::stdout().flush()
 }

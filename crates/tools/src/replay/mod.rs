@@ -26,7 +26,7 @@ use self::growing_list::GrowingList;
 use crate::api_client::{ApiClient, ExactResponse};
 use crate::known_api::KnownApi;
 use crate::server_options::{ServerOptions, refuse_live};
-use crate::terminal::{self, GOOD, print_result};
+use crate::terminal::{self, GOOD, Printer};
 
 /// Send the requests of a recording again, and compare the answers.
 ///
@@ -90,12 +90,12 @@ pub async fn run(command: Replay, api: &KnownApi) -> Result<(), Box<dyn Error>> 
     let server = server.open().await?;
     refuse_live(&server, "nothing is sent").await?;
     let mut run = ReplayRun::new(&server, *api, publishable_key.as_ref());
-    let mut differences = 0;
+    let (mut differences, mut printer) = (0, Printer::new(json));
     for (exchange, request) in exchanges.iter().zip(1..) {
         for difference in &run.send(exchange).await? {
             let call = format!("{} {}", exchange.method, exchange.path);
             let found = Found { request, call, difference, hidden: &exchange.hidden };
-            print_result(&found, &OneLine(&found), json)?;
+            printer.print(&found, &OneLine(&found));
             differences += 1;
         }
     }

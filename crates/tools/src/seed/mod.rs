@@ -30,7 +30,7 @@ use crate::api_client::ApiClient;
 use crate::known_api::KnownApi;
 use crate::progress_bar::{Bar, Unit};
 use crate::server_options::{ServerOptions, refuse_live};
-use crate::terminal::print_result;
+use crate::terminal::{Printer, print_result};
 
 /// A year of a small shop, which uses everything that a file may contain.
 const SAMPLE: &str = include_str!("../../sample.yaml");
@@ -113,7 +113,7 @@ impl Fixtures {
         };
         match Self::parse(&text, key, api) {
             Ok(fixtures) => Ok(fixtures),
-            Err(faults) => Err(print_faults(&faults, &name, json)?.into()),
+            Err(faults) => Err(print_faults(&faults, &name, json).into()),
         }
     }
 
@@ -178,17 +178,18 @@ fn read(file: &Path) -> std::io::Result<String> {
 }
 
 /// Returns all faults as the text of the error; for programs, prints each by itself.
-fn print_faults(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<dyn Error>> {
+fn print_faults(faults: &[Fault], name: &str, json: bool) -> String {
     let head = match faults.len() {
         1 => format!("{name} has a fault, and nothing was made"),
         many => format!("{name} has {many} faults, and nothing was made"),
     };
     if json {
+        let mut printer = Printer::new(true);
         for fault in faults {
-            print_result(fault, &"", true)?;
+            printer.print(fault, &"");
         }
-        return Ok(head);
+        return head;
     }
     let lines = faults.iter().map(|Fault { line, fault }| format!("\n  line {line}: {fault}"));
-    Ok(head + &lines.collect::<String>())
+    head + &lines.collect::<String>()
 }

@@ -1,4 +1,4 @@
-//! Files that are no recordings, and those of the log of requests.
+//! Files that are no recordings, those of the log of requests, and what a run that fails leaves.
 
 use super::*;
 
@@ -60,4 +60,22 @@ operated! {
         }
         server.stopped();
     }
+}
+
+#[test]
+fn a_recording_is_there_though_the_account_cannot_be_exported_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, gone) = (folder.path().join("run.jsonl"), folder.path().join("gone"));
+    std::fs::create_dir(&gone).unwrap();
+    let mut recorded = record(folder.path(), &file);
+    recorded.arg("--export-on-exit").arg(gone.join("shop.json"));
+    let asked = "curl -sf \"$CARD_PAYMENTS_URL/1/balance\" -u \"$CARD_PAYMENTS_SECRET_KEY:\" && rmdir \"$0\"";
+    let (code, _, stderr) = output(recorded.args(["--", "sh", "-c", asked]).arg(&gone));
+    assert!(code == Some(1) && stderr.contains("shop.json"), "{stderr}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("/1/balance"));
+    // A server that does not start has nothing to record, and what was recorded before stays.
+    let before = std::fs::read(&file).unwrap();
+    let mut refused = record(folder.path(), &file);
+    assert_eq!(output(refused.env("CARD_PAYMENTS_CONCURRENCY", "0").args(["--", "true"])).0, Some(1));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
 }

@@ -1,6 +1,7 @@
 //! The chain under servers that start, seal and are killed.
 
 use super::*;
+use crate::harness::process::unread;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_an_earlier_release_gets_a_head_once() {
@@ -104,6 +105,8 @@ operated! {
         installed.execute("DELETE FROM audit_entries WHERE number IN (6, 7)").await;
         let (code, stdout, stderr) = installed.run(&["audit", "verify"]);
         assert_eq!((code, stderr.as_str()), (Some(1), "error: the audit trail is not as it was sealed: 2 findings\n"));
+        let nobody_reads = unread(installed.program().args(["audit", "verify"]));
+        assert_eq!(nobody_reads, (Some(1), stderr), "what was found counts all the same");
         let lines: Vec<_> = stdout.lines().collect();
         assert!(lines[0].starts_with("entry 4 (") && lines[0].ends_with(") was changed, moved or never sealed"), "{stdout}");
         assert_eq!(lines[1], "entries 6 to 7 are missing");
