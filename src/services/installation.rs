@@ -162,6 +162,14 @@ pub fn restoring_mark(account: AccountToken, snapshot: SnapshotToken) -> install
     installation::Model { name: format!("{RESTORING}{account}"), value: snapshot.to_string() }
 }
 
+/// Refuses a command that looks for its record in all accounts while rows of any are being replaced: the server's fence keeps no
+/// other process out.
+///
+/// Refusals: `service_unavailable`.
+pub async fn refuse_while_restoring(db: &impl ConnectionTrait) -> Result<(), Error> {
+    if restoring(db).await?.is_empty() { Ok(()) } else { Err(ErrorCode::ServiceUnavailable.into()) }
+}
+
 /// Returns the accounts whose rows are being replaced, each with its snapshot.
 pub async fn restoring(db: &impl ConnectionTrait) -> Result<Vec<(AccountToken, SnapshotToken)>, Error> {
     let marks = installation::Entity::find().filter(Column::Name.starts_with(RESTORING)).all(db).await?;

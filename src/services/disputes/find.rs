@@ -92,7 +92,8 @@ pub async fn search(
 
 fn column(sort: &str) -> (Column, Growth) {
     match sort {
-        "amount" => (Column::Amount, Growth::Anywhere),
+        // An arbitration may reduce it.
+        "amount" => (Column::Amount, Growth::Changing),
         "evidence_required_by" => (Column::EvidenceRequiredBy, Growth::Anywhere),
         _ => (Column::ReceivedAt, Growth::AtItsEnd),
     }

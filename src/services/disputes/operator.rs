@@ -12,10 +12,11 @@ use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::disputes::view::Dispute;
+use crate::services::installation;
 
 /// Opens a dispute, of the whole remaining amount if none is given.
 ///
-/// Refusals, first match wins: `not_found`, `invalid_resource`.
+/// Refusals, first match wins: `service_unavailable`, `not_found`, `invalid_resource`.
 pub async fn open(
     store: &Store,
     wall: Timestamp,
@@ -26,7 +27,7 @@ pub async fn open(
     let id: ChargeToken = charge.parse().map_err(|_| ErrorCode::NotFound)?;
     for account in accounts(store).await? {
         let charge = charge::Entity::at(account.id, id);
-        if charge.one(store.read()).await?.is_some() {
+        if charge.one(store.read()).await?.is_some_and(|row| !row.is_authorisation()) {
             let now = account.now(wall);
             let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
             let detail = json!({ "amount": amount, "category": category });
@@ -44,7 +45,7 @@ pub async fn open(
 
 /// Decides a dispute.
 ///
-/// Refusals, first match wins: `not_found`, `invalid_state`.
+/// Refusals, first match wins: `service_unavailable`, `not_found`, `invalid_state`.
 pub async fn resolve(
     store: &Store,
     wall: Timestamp,
@@ -74,6 +75,7 @@ pub async fn resolve(
 /// Returns the open accounts. A record is looked up under each of them, because the tables' keys begin with the
 /// account.
 async fn accounts(store: &Store) -> Result<Vec<account::Model>, Error> {
+    installation::refuse_while_restoring(store.read()).await?;
     let open = account::Entity::find().filter(account::Column::ClosedAt.is_null());
     Ok(open.all(store.read()).await?)
 }

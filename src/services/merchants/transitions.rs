@@ -20,7 +20,7 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::merchants::params::DecidedMerchant;
 use crate::services::merchants::view::{MerchantDetail, MerchantSummary};
-use crate::services::{events, idempotency};
+use crate::services::{events, idempotency, installation};
 
 /// Decides about a merchant, in place of the operator.
 ///
@@ -47,7 +47,7 @@ pub async fn decide(
 /// Decides about a merchant as the operator, who names it by its token alone.
 ///
 ///
-/// Refusals, first match wins: `not_found`, `invalid_state`.
+/// Refusals, first match wins: `service_unavailable`, `not_found`, `invalid_state`.
 pub async fn decide_as_operator(
     store: &Store,
     wall: Timestamp,
@@ -69,8 +69,9 @@ pub async fn decide_as_operator(
 /// Returns the account that referred a merchant, as named by the merchant's own account.
 ///
 ///
-/// Refusals: `not_found`.
+/// Refusals, first match wins: `service_unavailable`, `not_found`.
 pub(super) async fn partner_of(store: &Store, id: MerchantToken) -> Result<account::Model, Error> {
+    installation::refuse_while_restoring(store.read()).await?;
     let open = |id| account::Entity::find_by_id(id).filter(account::Column::ClosedAt.is_null());
     let not_found = || Error::from(ErrorCode::NotFound);
     let own = open(AccountToken::new(id.id())).one(store.read()).await?.ok_or_else(not_found)?;

@@ -135,7 +135,7 @@ pub struct MerchantDetail {
     /// The publishable key of the test environment.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     test_publishable_api_key: String,
-    /// The keys of the live environment; both are empty on a test server.
+    /// The keys of the live environment, where they work once the merchant is imported there.
     api_keys: ShownKeys,
     /// The fees of the merchant's charges.
     #[schema(value_type = ShownPricing)]
@@ -148,7 +148,7 @@ pub struct MerchantDetail {
     resources: Resources,
 }
 
-/// A pair of API keys; both are empty if they belong to the other environment.
+/// A pair of API keys; both are empty if they are of the environment that the merchant was imported from.
 #[view(secret)]
 pub struct ShownKeys {
     /// The secret key, for servers.

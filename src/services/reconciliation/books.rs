@@ -11,7 +11,7 @@ use entity::reconciliation::Movement;
 use entity::refund::{self, RefundState};
 use entity::{
     AccountToken, AuthorisationToken, ChargeToken, Currency, DisputeToken, JournalEntryToken, Owned,
-    RefundToken, TimeSpan, Timestamp, Token, account, charge, dispute,
+    RefundToken, TimeSpan, Timestamp, Token, account, charge, dispute, dispute_activity,
 };
 use sea_orm::{ColumnTrait, DerivePartialModel, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use store::Reader;
@@ -162,6 +162,7 @@ async fn movements_of(
 ) -> Result<Vec<BookMovement>, Error> {
     let refunds = refunds(db, account, &sources(&entries)).await?;
     let disputes = disputes(db, account, &sources(&entries)).await?;
+    let amounts = disputed_amounts(db, &disputes, account).await?;
     let mut charges: Vec<ChargeToken> = sources(&entries);
     charges.extend(disputes.values().map(|dispute| dispute.charge));
     let charges = charges_of(db, account, &charges).await?;
@@ -187,8 +188,13 @@ async fn movements_of(
                     (Some(dispute), Some(&booked)) if booked != 0 => {
                         let movement =
                             if booked < 0 { Movement::Chargeback } else { Movement::ChargebackReturn };
+                        let amount = if dispute.currency == Currency::Aud {
+                            booked.abs()
+                        } else {
+                            amounts.before(dispute, entry.id)
+                        };
                         let subject = charges.get(&dispute.charge).map(Charge::subject);
-                        subject.map(|subject| (movement, subject, dispute.amount(booked), dispute.currency))
+                        subject.map(|subject| (movement, subject, amount, dispute.currency))
                     }
                     _ => None,
                 }
@@ -258,10 +264,14 @@ struct Dispute {
     currency: Currency,
 }
 
-impl Dispute {
-    /// Returns the amount of an entry. In AUD the entry has it; in other currencies the dispute, which an arbitration may reduce.
-    fn amount(&self, booked: i64) -> i64 {
-        if self.currency == Currency::Aud { booked.abs() } else { self.amount }
+/// What disputes were about when their status changed, the newest first: an arbitration may reduce it. Entries have it in AUD only.
+struct DisputedAmounts(Vec<(DisputeToken, Uuid, i64)>);
+
+impl DisputedAmounts {
+    /// Returns a dispute's amount when an entry was written.
+    fn before(&self, dispute: &Dispute, entry: JournalEntryToken) -> i64 {
+        let noted = self.0.iter().find(|(id, noted, _)| *id == dispute.id && *noted < entry.id());
+        noted.map_or(dispute.amount, |(_, _, amount)| *amount)
     }
 }
 
@@ -276,6 +286,26 @@ async fn disputes(
     let rows = dispute::Entity::owned_by(account).filter(dispute::Column::Id.is_in(ids.iter().copied()));
     let rows = rows.into_partial_model::<Dispute>().all(db).await?.into_iter();
     Ok(rows.map(|dispute| (dispute.id, dispute)).collect())
+}
+
+async fn disputed_amounts(
+    db: &Reader,
+    disputes: &HashMap<DisputeToken, Dispute>,
+    account: AccountToken,
+) -> Result<DisputedAmounts, Error> {
+    use dispute_activity::Column::{Amount, DisputeId, Id, Status};
+
+    let foreign = disputes.values().filter(|dispute| dispute.currency != Currency::Aud);
+    let ids: Vec<_> = foreign.map(|dispute| dispute.id).collect();
+    if ids.is_empty() {
+        return Ok(DisputedAmounts(Vec::new()));
+    }
+    let noted = dispute_activity::Entity::owned_by(account)
+        .filter(DisputeId.is_in(ids))
+        .filter(Status.is_not_null())
+        .order_by_desc(Id);
+    let noted = noted.select_only().columns([DisputeId, Id, Amount]).into_tuple();
+    Ok(DisputedAmounts(noted.all(db).await?))
 }
 
 /// Returns the merchant's sides of chargebacks. The id of a side is drawn right after its entry's, so all of them are in a range of

@@ -87,4 +87,42 @@ operated! {
         server.stopped();
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     }
+
+    async fn what_moved_before_an_arbitration_is_compared_with_what_the_dispute_was_about_then(installed) {
+        let server = installed.serve();
+        let key = server.keys().0;
+        let day = SystemClock.now().day();
+        let post = |path: &str, form: &str| {
+            let answer = server.ask("POST", path, Some(&key), form);
+            assert!([200, 201].contains(&answer.status), "{}", answer.body);
+            answer.json()["response"]["token"].as_str().unwrap().to_owned()
+        };
+        let charge = post("/1/charges", &format!("{PAYMENT}&currency=USD"));
+        let dispute = post("/1/sandbox/disputes", &format!("charge_token={charge}"));
+        let decide = |status: &str| {
+            let path = format!("/1/sandbox/disputes/{dispute}");
+            server.ask("PUT", &path, Some(&key), &format!("status={status}")).ok(200);
+        };
+        decide("evidence_under_review");
+        decide("won");
+        let refund = post(&format!("/1/charges/{charge}/refunds"), "amount=300");
+        decide("arbitration_under_review");
+        decide("arbitration_lost");
+        let lines = [
+            ("capture", &charge, 400),
+            ("chargeback", &charge, 400),
+            ("chargeback_return", &charge, 400),
+            ("refund", &refund, 300),
+            ("chargeback", &charge, 100),
+        ];
+        let (from, to) = (day.date(), SystemClock.now().day().date());
+        let lines = lines.map(|(movement, of, amount)| format!("{movement},{of},{amount},USD,{from}\n"));
+        let text = format!(
+            "type,reference,amount,currency,day\nstatement,of-an-arbitration,,,{from}\n{}end,of-an-arbitration,5,,{to}\n",
+            lines.concat()
+        );
+        server.stopped();
+        let reconciled = reconciled(installed, &write(installed, "of-an-arbitration", &text));
+        assert_eq!((&reconciled["matched"], &reconciled["exceptions"]), (&json!(5), &json!([])), "{reconciled}");
+    }
 }

@@ -127,7 +127,7 @@ operated! {
         for point in ["restore.mark.after", "restore.part.after", "restore.finish.before"] {
             let server = installed.serve();
             let (key, _) = server.keys();
-            server.pay(&key).ok(201);
+            let charge = token_of(&server.pay(&key).ok(201));
             let charges = |server: &Process| server.ask("GET", "/1/charges", Some(&key), "").json()["pagination"]["count"].as_u64();
             let before = charges(&server);
             let snapshot = token_of(&server.ask("POST", "/1/sandbox/snapshots", Some(&key), "").ok(201));
@@ -142,6 +142,8 @@ operated! {
             assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0), "{point}");
             let deposit = installed.run(&["deposit", "create", &account, "--amount", "100"]);
             assert!(deposit.0 == Some(1) && deposit.2.contains("a snapshot is just put back"), "{deposit:?}");
+            let dispute = installed.run(&["dispute", "open", &charge]);
+            assert!(dispute.0 == Some(1) && dispute.2.contains("unavailable for the moment"), "{dispute:?}");
             let server = installed.serve();
             assert_eq!(charges(&server), before, "{point}");
             assert_eq!(installed.number("SELECT COUNT(*) FROM installation WHERE name LIKE 'restoring%'").await, 0, "{point}");
