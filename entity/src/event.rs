@@ -89,7 +89,7 @@ string_enum! {
         SubMerchantApplicationDeclined "sub_merchant_application.declined",
         /// A referred merchant may not trade until it is decided again.
         SubMerchantApplicationOnHold "sub_merchant_application.on_hold",
-        /// A dispute arrived, or needs evidence again.
+        /// A dispute arrived.
         DisputeEvidenceRequired "dispute.evidence_required",
         /// A dispute was resolved otherwise, in the merchant's favour.
         DisputeResolved "dispute.resolved",

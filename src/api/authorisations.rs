@@ -27,7 +27,7 @@ pub fn operations() -> Operations {
 }
 
 const UNANSWERED: (ErrorCode, &str) =
-    (GatewayError, "no answer came from the acquirer; the authorisation shows what has become of it");
+    (GatewayError, "the acquirer refused or did not answer; the authorisation shows what has become of it");
 
 /// Create an authorisation.
 ///
@@ -35,7 +35,7 @@ const UNANSWERED: (ErrorCode, &str) =
 /// long-running request. Exactly one of card, card_token, payment_source_token and customer_token pays. A failed attempt
 /// is kept: its error carries authorisation_token.
 #[utoipa::path(post, path = "/authorisations", tag = "Authorisations",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer` or `approved_but_lost`; the card decides if it is absent.")),
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer`, `approved_but_lost` or `disputed`; the card decides if it is absent.")),
     request_body(content = NewAuthorisation, example = json!({ "card": {} })),
     responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]

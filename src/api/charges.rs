@@ -38,7 +38,7 @@ pub fn operations() -> Operations {
 pub(super) const NOT_AUTHORISED: [ErrorCode; 4] =
     [AuthorisationExpired, AlreadyVoided, AlreadyCaptured, BadAuthorisation];
 const UNANSWERED: (ErrorCode, &str) =
-    (GatewayError, "no answer came from the acquirer; the charge shows what has become of it");
+    (GatewayError, "the acquirer refused or did not answer; the charge shows what has become of it");
 
 /// Create a charge.
 ///

@@ -219,6 +219,7 @@ fn head_operations(document: &mut Value) {
         head["summary"] =
             format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.'))
                 .into();
+        head["responses"]["200"]["description"] = "The headers of the list".into();
         for response in
             head["responses"].as_object_mut().into_iter().flat_map(|responses| responses.values_mut())
         {

@@ -48,7 +48,7 @@ pub fn publish(field: &mut Field) -> syn::Result<()> {
         bounds.push((format_ident!("maximum"), Literal::i64_suffixed(INTEGER_MAX)));
     }
     // The format of a date says how long it is.
-    if !bounds.is_empty() && !crate::attributes(field, "schema").contains("format =") {
+    if !bounds.is_empty() && !crate::attributes(field, "schema").contains("format = Date") {
         let (names, values): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
         field.attrs.push(parse_quote!(#[schema(#(#names = #values),*)]));
     }

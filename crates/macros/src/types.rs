@@ -22,8 +22,9 @@ fn prefix_of_parameter(name: &str) -> Option<&'static str> {
     kinds().find_map(|(kind, _, prefix)| kind.eq_ignore_ascii_case(&noun).then_some(prefix))
 }
 
-fn pattern(prefix: &str) -> String {
-    format!("^{prefix}[A-Za-z0-9_-]{{22}}$")
+/// Returns the pattern of a token.
+fn token(prefix: &str) -> String {
+    format!("{prefix}[A-Za-z0-9_-]{{22}}")
 }
 
 /// Adds the schema of a type that is text on the wire.
@@ -52,7 +53,7 @@ pub fn publish(field: &mut Field) {
         parse_quote!(#[schema(value_type = #wire)])
     });
     if let Some(prefix) = prefix(&name) {
-        let pattern = pattern(prefix);
+        let pattern = format!("^{}$", token(prefix));
         add(parse_quote!(#[schema(pattern = #pattern)]));
     }
     match &*name {
@@ -83,16 +84,19 @@ pub fn publish_presence(field: &mut Field) {
 }
 
 /// Adds that an optional parameter is left out rather than null, unless null means something of its own, as a `Patch` that must be
-/// sent. Adds the pattern of a token that is read as text.
+/// sent. Adds the pattern of a token that is read as text, which is empty where that clears it.
 pub fn publish_absence(field: &mut Field) {
     let schema = crate::attributes(field, "schema");
-    let is_optional = argument("Option", &field.ty).is_some();
-    if is_optional && !["required", "nullable", "schema_with"].iter().any(|word| schema.contains(word)) {
+    let optional = argument("Option", &field.ty);
+    if optional.is_some() && !["required", "nullable", "schema_with"].iter().any(|word| schema.contains(word))
+    {
         field.attrs.push(parse_quote!(#[schema(nullable = false)]));
     }
     let parameter = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
     if let Some(prefix) = prefix_of_parameter(&parameter).filter(|_| !schema.contains("pattern")) {
-        let pattern = pattern(prefix);
+        let is_cleared = optional.and_then(|inner| argument("Patch", inner)).is_some();
+        let pattern =
+            if is_cleared { format!("^({})?$", token(prefix)) } else { format!("^{}$", token(prefix)) };
         field.attrs.push(parse_quote!(#[schema(pattern = #pattern)]));
     }
 }

@@ -51,10 +51,11 @@ fn with_key<Fields: PartialSchema>() -> Object {
 fn card_or_token() -> Object {
     let mut schema = with_key::<NewCard>();
     schema.required.clear();
-    let token = optional_text(
+    let token = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^card_[A-Za-z0-9_-]{22}$"));
+    let token = token.description(Some(
         "The token of an unused card, `card_...`; if it is absent, the card's parameters are required.",
-    );
-    schema.properties.shift_insert(1, "card_token".into(), token);
+    ));
+    schema.properties.shift_insert(1, "card_token".into(), token.into());
     schema
 }
 

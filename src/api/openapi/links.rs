@@ -103,7 +103,7 @@ fn add(
     true
 }
 
-/// Returns the fields of the record in a response, or of a list's items.
+/// Returns the fields of the record in a response, or of a list's items, that are never null: what a link takes is there.
 fn record_fields(schema: &Value, components: &Value) -> BTreeSet<String> {
     let resolved = |schema: &Value| {
         let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
@@ -111,5 +111,9 @@ fn record_fields(schema: &Value, components: &Value) -> BTreeSet<String> {
     };
     let record = &resolved(schema)["properties"]["response"];
     let record = if record["type"] == "array" { &record["items"] } else { record };
-    resolved(record)["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    let record = resolved(record);
+    let fields = record["properties"].as_object().into_iter().flatten();
+    let is_there =
+        |schema: &Value| !schema["type"].as_array().is_some_and(|types| types.contains(&"null".into()));
+    fields.filter(|(_, schema)| is_there(schema)).map(|(name, _)| name.clone()).collect()
 }

@@ -144,7 +144,7 @@ pub(super) const UNKNOWN: Explanation = Explanation {
 };
 
 pub(super) const GATEWAY_ERROR: Explanation = Explanation {
-    meaning: "The acquirer failed or did not answer. A creation has charged nothing, and its card token may be used again. A capture, a void or a refund may have been done, or may still be done.",
+    meaning: "The acquirer failed or did not answer. A creation has charged nothing, and its card token may be used again. A capture or a void may have been done, or may still be done.",
     causes: &["The acquirer cannot be reached, has a fault, or took longer than twenty seconds."],
     remedy: "Repeat the request with the same Idempotency-Key, after a moment. After a capture or a void you may also get the record and look.",
     actor: Nobody,
@@ -153,7 +153,7 @@ pub(super) const GATEWAY_ERROR: Explanation = Explanation {
 };
 
 pub(super) const TOKEN_ALREADY_USED: Explanation = Explanation {
-    meaning: "A card token or payment source token pays once, and this one has paid, was declined, or belongs to a customer or a payment in flight.",
+    meaning: "A card token or payment source token pays once, and this one has paid, was declined, or is held by a payment in flight; a payment source's also once its card belongs to a customer.",
     causes: &[
         "The client charges the same token twice; a decline spends it, too.",
         "Two requests with different Idempotency-Keys, or with none, pay the same order.",

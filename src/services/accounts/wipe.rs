@@ -228,9 +228,12 @@ const STEPS: &[Step] = &[
     kept!(snapshot Id),
 ];
 
-/// Without their cvc: none is stored for longer than its token may be used (`docs/decisions.md`, 107).
-static CARDS: AccountTable<card::Entity> =
-    AccountTable::<card::Entity>::OWNED.without(|card| card.cvc_sealed = None);
+/// Without what is good for one payment, their cvc and cryptogram: none is stored for longer than its token may be used
+/// (`docs/decisions.md`, 107 and 110).
+static CARDS: AccountTable<card::Entity> = AccountTable::<card::Entity>::OWNED.without(|card| {
+    card.cvc_sealed = None;
+    card.network_sealed = None;
+});
 
 /// Without those of merchants, which stay as they are.
 static COUNTERS: AccountTable<counter::Entity> = AccountTable::those(|account| {

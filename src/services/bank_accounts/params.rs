@@ -18,6 +18,6 @@ pub struct NewBankAccount {
     #[schema(pattern = "^ *[0-9]{3}-?[0-9]{3} *$", example = "806015")]
     pub bsb: String,
     /// The account number: 1 to 12 digits.
-    #[schema(example = "987654321")]
+    #[schema(pattern = "^ *[0-9]{1,12} *$", example = "987654321")]
     pub number: Secret,
 }

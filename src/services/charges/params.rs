@@ -68,7 +68,8 @@ fn one_payer_of_charge(new: &NewCharge) -> Result<(), ValidationError> {
     one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
 }
 
-/// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
+/// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required,
+/// unless `enabled` is false.
 #[params]
 #[expect(clippy::duplicated_attributes, reason = "each rule says for itself when it counts")]
 #[validate(schema(function = "is_three_d_secure_decided", skip_on_field_errors = false))]

@@ -7,6 +7,7 @@ use validator::ValidationError;
 use crate::limits::{NAME_LENGTH_MAX, PLAN_INTERVAL_MAX, PLAN_INTERVALS_MAX};
 use crate::params::rules;
 use crate::params::values::BLANK;
+use crate::services::plans::view::TrialIntervalUnit;
 
 /// A plan to create.
 #[params]
@@ -41,7 +42,8 @@ pub struct NewPlan {
     /// The length of the trial, in units of `trial_interval_unit`; there is no trial if it is 0 or absent.
     #[validate(range(min = 0, max = PLAN_INTERVAL_MAX))]
     pub trial_interval: Option<i64>,
-    /// The unit of `trial_interval`; required for a trial, and otherwise absent.
+    /// The unit of `trial_interval`; required for a trial, and otherwise empty or absent.
+    #[schema(value_type = Option<TrialIntervalUnit>)]
     pub trial_interval_unit: Option<IntervalUnit>,
     /// What customers may do with their subscriptions; they may `cancel` if it is absent.
     pub customer_permissions: Option<Vec<CustomerPermission>>,

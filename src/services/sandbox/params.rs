@@ -55,13 +55,13 @@ pub fn probability(text: Option<&str>) -> Option<Probability> {
 
 pub fn gateway_error_rate_schema() -> Object {
     share_schema(
-        "The share of calls that fail before anything happens; in a request, it stays if it is absent.",
+        "The share of calls that fail before anything happens, with at most 6 decimals; in a request, it stays if it is absent.",
     )
 }
 
 pub fn drop_rate_schema() -> Object {
     share_schema(
-        "The share of calls that are done but lose their answer; in a request, it stays if it is absent.",
+        "The share of calls that are done but lose their answer, with at most 6 decimals; in a request, it stays if it is absent.",
     )
 }
 
@@ -182,7 +182,7 @@ pub struct NewProviderState {
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "shop")]
     pub consumer: Option<String>,
-    /// The state; the account as it is if absent or blank, as verifiers send it for an interaction that names none.
+    /// The state; the account as it is if absent.
     pub state: Option<ProviderState>,
     /// The parameters of the operation that makes the state's record, for those that are not as in the examples; none if absent.
     #[schema(value_type = Option<std::collections::BTreeMap<String, Value>>)]

@@ -16,7 +16,7 @@ pub struct NewTransfer {
     #[schema(example = 400)]
     pub amount: i64,
     /// The currency of the amount: always `AUD`.
-    #[schema(pattern = "^ *AUD *$", example = "AUD")]
+    #[schema(pattern = "^ *[Aa][Uu][Dd] *$", example = "AUD")]
     pub currency: String,
     /// The token of the recipient, `rp_...`, or `self` for your own bank account.
     #[schema(pattern = "^(self|rp_[A-Za-z0-9_-]{22})$", example = "self")]
