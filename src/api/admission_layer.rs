@@ -1,7 +1,7 @@
 //! The middleware of admission control, around the routes.
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -12,12 +12,15 @@ use http_body_util::BodyExt;
 use super::answer::without_log;
 use super::auth::basic_user;
 use super::state::AppState;
+use super::write_request;
 use crate::error::ErrorCode;
 use crate::limits::SMALL_ANSWER_BYTES;
 
 /// Middleware: admits a request if there is a permit, and sheds a response for which there is no
 /// memory.
-pub async fn admit(State(app): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn admit(State(app): State<AppState>, mut request: Request, next: Next) -> Response {
+    // The extractors of bodies have their own limits.
+    DefaultBodyLimit::disable().apply(&mut request);
     // Shedding is not a fault, and there may be thousands of such responses.
     let refused = |refused: ErrorCode| without_log(&refused.into());
     let lanes = app.admission.lanes();
@@ -31,7 +34,7 @@ pub async fn admit(State(app): State<AppState>, request: Request, next: Next) ->
     }
     // A document is the same bytes for all readers, and HEAD has no body.
     let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
-    let mut response = next.run(request).await;
+    let mut response = write_request::replay_after_conflict(&app, request, next).await;
     if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
         // Boxed, so that each request need not have its memory.
         Box::pin(lanes.accounts.insert(key, account)).await;

@@ -22,6 +22,7 @@ use url::form_urlencoded;
 
 use super::accept;
 use super::document::Document;
+use super::observe::catch_panic_and_timeout;
 use super::openapi::Columns;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
@@ -33,13 +34,13 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Middleware around the routes: answers a GET of a list with all its records, if the client wants CSV.
+/// Middleware around the routes, which answer in any case: answers a GET of a list with all its records, if the client wants CSV.
 pub async fn export_lists(State(document): State<Arc<Document>>, request: Request, next: Next) -> Response {
     let is_whole = *request.method() == Method::GET && request.body().is_end_stream();
     let route = request.extensions().get::<MatchedPath>().filter(|_| is_whole);
     let list = route.and_then(|route| exported_list(route.as_str(), request.headers()));
     let Some(columns) = list.and_then(|list| document.columns(&list)) else {
-        return next.run(request).await;
+        return catch_panic_and_timeout(request, next).await;
     };
     let is_for_spreadsheet = dashboard_list(route.map_or("", MatchedPath::as_str)).is_some();
     let beginning = if is_for_spreadsheet { BYTE_ORDER_MARK } else { "" };
@@ -161,7 +162,8 @@ impl ListReader {
         head.uri = format!("{}?{query}", self.head.uri.path())
             .parse()
             .map_err(|error: InvalidUri| internal(error.to_string()))?;
-        let response = self.next.clone().run(Request::from_parts(head, Body::empty())).await;
+        let request = Request::from_parts(head, Body::empty());
+        let response = catch_panic_and_timeout(request, self.next.clone()).await;
         // The dashboard answers 200 with a page where it has no session.
         let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML);
         if response.status() != StatusCode::OK || is_page {

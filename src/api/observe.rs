@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -34,18 +34,18 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Runs a request and reports it; see the module.
-pub async fn observe(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&app, request.uri().path()));
+pub async fn observe(app: &AppState, request: Request, next: Next) -> Response {
+    let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(app, request.uri().path()));
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context();
-    let logged = RequestLogWriter::for_request(&app, &request);
+    let logged = RequestLogWriter::for_request(app, &request);
     let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
         this: Arc::new(
             RequestContext::new(id)
-                .with_address(client_address(&request, &app))
+                .with_address(client_address(&request, app))
                 .with_preference(handling::preferred(request.headers())),
         ),
         status: UNANSWERED,
@@ -139,7 +139,7 @@ impl Drop for RequestReport {
     }
 }
 
-/// Middleware that answers in any case. It is around the routes only, so that JSONP wraps its responses as well.
+/// Runs the routes, and answers in any case. It is around the routes only, so that JSONP wraps its responses as well.
 pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
     if let Some(path) = request.extensions().get::<MatchedPath>() {
         request_context::set_operation(request.method(), path.as_str());

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 
 use super::accept;
-use super::observe::REQUEST_ID;
+use super::observe::{REQUEST_ID, observe};
 use super::state::AppState;
 use crate::error::{ErrorCode, KeyFault};
 
@@ -24,10 +24,10 @@ pub struct RefusedBy {
 
 const PROBLEM: &str = "application/problem+json";
 
-/// Middleware; see the module.
+/// Middleware around what reports requests; see the module.
 pub async fn explain_refusals(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let wants_problem = wants_problem(request.headers());
-    let mut response = next.run(request).await;
+    let mut response = observe(&app, request, next).await;
     if response.status().as_u16() < 400 || !is_json(response.headers()) {
         return response;
     }

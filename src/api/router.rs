@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use serde_json::Value;
 use tower::ServiceBuilder;
@@ -15,9 +14,9 @@ use super::rights::OperationRights;
 use super::state::AppState;
 use super::{
     admission_layer, authorisations, bank_accounts, base_path, browser, cards, challenge, charges, customers,
-    deposits, disputes, events, files, inboxes, ledger, list_export, merchants, observe, paths, pay,
-    payment_sources, plans, problem, recipients, refunds, refused_head, sandbox, subscriptions, system,
-    transfers, wallets, webhook_endpoints, webhooks, write_request,
+    deposits, disputes, events, files, inboxes, ledger, list_export, merchants, paths, pay, payment_sources,
+    plans, problem, recipients, refunds, refused_head, sandbox, subscriptions, system, transfers, wallets,
+    webhook_endpoints, webhooks,
 };
 use crate::config::Environment;
 
@@ -85,22 +84,18 @@ pub fn router(app: AppState, pages: Router<AppState>) -> Router {
         .merge(files::downloads())
         .fallback(system::unknown_operation)
         .method_not_allowed_fallback(system::wrong_method)
-        // The extractors of bodies have their own limits.
-        .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(app.clone(), write_request::replay_after_conflict))
+        // A layer costs each request boxes for itself and for all within, so middlewares that belong together are one.
         .route_layer(from_fn_with_state(app.clone(), admission_layer::admit))
         .merge(system::health())
-        .layer(from_fn(observe::catch_panic_and_timeout))
         .layer(from_fn_with_state(app.clone(), list_export::export_lists))
         .with_state(app.clone());
-    // Around the router, because these middlewares decide the route; observe is around those that may answer, too.
+    // Around the router, because these middlewares decide the route.
     let info = Arc::clone(&app.info);
     let entered = Arc::clone(&info);
     let around = ServiceBuilder::new()
         .map_request(move |request| base_path::strip(entered.base_path(), request))
         .map_response(move |response| base_path::redirect(info.base_path(), response))
-        .layer(from_fn_with_state(app.clone(), problem::explain_refusals))
-        .layer(from_fn_with_state(app, observe::observe))
+        .layer(from_fn_with_state(app, problem::explain_refusals))
         .map_request(paths::normalise)
         .layer(from_fn(browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))

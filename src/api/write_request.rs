@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -320,13 +320,9 @@ pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
 #[derive(Clone, Default)]
 struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 
-/// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to another request with
+/// Runs the handler. A request that is refused without owning its Idempotency-Key may have lost to another request with
 /// the same key; it then gets that one's response, unless its credentials have ended meanwhile.
-pub async fn replay_after_conflict(
-    State(app): State<AppState>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub async fn replay_after_conflict(app: &AppState, mut request: Request, next: Next) -> Response {
     if !request.headers().contains_key(IDEMPOTENCY_KEY) {
         return next.run(request).await;
     }
@@ -336,7 +332,7 @@ pub async fn replay_after_conflict(
     let Some((account, claim)) = slot.0.get() else { return response };
     let is_refused = response.status().is_client_error() && response.status() != StatusCode::UNAUTHORIZED;
     let answer = if is_refused && !claim.is_held() {
-        match idempotency::find_response(&app, *account, claim).await {
+        match idempotency::find_response(app, *account, claim).await {
             // Its key is free.
             Ok(None) => return response,
             Ok(Some(answer)) => replayed(answer.into_response()),
