@@ -281,7 +281,7 @@ user=$(sed -n "s/^$(sed -n 's/^User=//p' "$unit"):[^:]*:\([0-9]*\):.*/\1/p" "$ma
 chmod 0711 "$root"
 install -d -m 0500 -o "$user" "$root/credentials"
 install -m 0400 -o "$user" "$machine/etc/card-payments/vault.key" "$root/credentials/vault-key"
-mapfile -t settings < <(sed -n "s/^Environment=//p" "$unit" | sed -e "s|%S|$machine/var/lib|" -e "s|%d|$root/credentials|")
+mapfile -t settings < <(sed -n "s/^Environment=//p" "$unit" | sed -e "s|%S|$machine/var/lib|" -e "s|%t/credentials/%n|$root/credentials|")
 env -i "${settings[@]}" CARD_PAYMENTS_DRAIN_SECONDS=0 CARD_PAYMENTS_LISTEN=127.0.0.1:0 \
     setpriv --reuid="$user" --clear-groups "$machine/usr/bin/card-payments" serve >"$root/served" &
 server=$!

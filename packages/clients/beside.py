@@ -3,7 +3,7 @@
 SERVER   the server's address, by a relay that adds to its answers what a later version may add
 KEY      the account's secret key
 CUT      the address of a network that fails: for each Idempotency-Key it loses the answer to the first request, refuses the second one
-         with 503, and lets the third one pass
+         with 503, cuts the answer to the third one off, and lets the fourth one pass
 WEBHOOK  a file with a webhook of a charge, as JSON: headers, body and the key of its endpoint; with it `events`, one of each kind of record,
          and `newer`, of a type that joined later, all as a later version may write them
 """
@@ -56,20 +56,20 @@ class Network(BaseHTTPRequestHandler):
         response = connection.getresponse()
         text = response.read()
         connection.close()
-        if self.command != "GET" and number == 1:
-            self.close_connection = True
+        self.close_connection = self.command != "GET" and number in (1, 3)
+        if self.close_connection and number == 1:
             return None
         kept = {name: value for name, value in response.getheaders() if name.lower() in ("content-type", "x-request-id")}
-        return self.answer(response.status, kept, text)
+        return self.answer(response.status, kept, text, text[:20] if self.close_connection else text)
 
     do_GET = do_POST = do_PUT = do_DELETE = pass_on
 
-    def answer(self, status, headers, body):
+    def answer(self, status, headers, body, sent=None):
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(body if sent is None else sent)
 
     def log_message(self, *_):
         pass

@@ -131,6 +131,11 @@ func TestARefusalIsAnErrorOfItsOwn(t *testing.T) {
 	if !errors.As(err, &refusal) || !errors.Is(err, cardpaymentsclient.ErrInvalidResource) || refusal.Messages[0].Param != "amount" {
 		t.Fatal(err)
 	}
+	nameless := cardpaymentsclient.NewPlanInput(" ", 400, 1, "month")
+	_, err = cardpaymentsclient.Result(client.PlansAPI.CreatePlan(ctx).PlanInput(*nameless).Execute())
+	if !errors.Is(err, cardpaymentsclient.ErrInvalidResource) {
+		t.Fatal(err)
+	}
 	_, err = cardpaymentsclient.Result(client.ChargesAPI.GetCharge(ctx, "ch_AAAAAAAAAAAAAAAAAAAAAA").Execute())
 	if !errors.Is(err, cardpaymentsclient.ErrNotFound) {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (e *Error) Is(target error) bool {
 	case "card_declined", "insufficient_funds", "invalid_cvv", "invalid_card", "processing_error", "suspected_fraud", "expired_card",
 		"lost_card", "stolen_card", "unknown":
 		return target == ErrCardDeclined
-	case "invalid_resource":
+	case "invalid_resource", "unprocessable_entity":
 		return target == ErrInvalidResource
 	}
 	switch {

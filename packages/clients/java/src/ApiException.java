@@ -115,7 +115,7 @@ public class ApiException extends RuntimeException {
         if (code() != null && DECLINES.contains(code())) {
             return Kind.CARD_DECLINED;
         }
-        if ("invalid_resource".equals(code())) {
+        if ("invalid_resource".equals(code()) || "unprocessable_entity".equals(code())) {
             return Kind.INVALID_RESOURCE;
         }
         if (status >= 500) {

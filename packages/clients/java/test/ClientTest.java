@@ -142,6 +142,10 @@ class ClientTest {
         var invalid = assertThrows(ApiException.class, () -> charge(CHARGES, 0));
         assertEquals(ApiException.Kind.INVALID_RESOURCE, invalid.kind());
         assertEquals("amount", invalid.messages().get(0).getParam());
+        var nameless = new PlanInput().name(" ").amount(400L).interval(1L).intervalUnit(IntervalUnit.MONTH);
+        var plan = APICreatePlanRequest.newBuilder().planInput(nameless).build();
+        var refused = assertThrows(ApiException.class, () -> new PlansApi(CLIENT).createPlan(plan));
+        assertEquals(ApiException.Kind.INVALID_RESOURCE, refused.kind());
         var unknown = APIGetChargeRequest.newBuilder().chargeToken("ch_AAAAAAAAAAAAAAAAAAAAAA").build();
         var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge(unknown));
         assertEquals(ApiException.Kind.NOT_FOUND, missing.kind());

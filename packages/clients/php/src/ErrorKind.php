@@ -32,7 +32,7 @@ enum ErrorKind
     {
         return match (true) {
             in_array($code, self::DECLINES, true) => self::CardDeclined,
-            $code === 'invalid_resource' => self::InvalidResource,
+            in_array($code, ['invalid_resource', 'unprocessable_entity'], true) => self::InvalidResource,
             $status >= 500 => self::ServerError,
             default => match ($status) {
                 401 => self::Unauthorized,

@@ -95,6 +95,9 @@ $tests = [
         same(true, $declined->requestId !== null && str_starts_with($declined->chargeToken, 'ch_'));
         $invalid = refused(ApiError::class, fn () => api()->createCharge(order(400, [])));
         same([ErrorKind::InvalidResource, true], [$invalid->kind, isset($invalid->messages[0]['param'])]);
+        $nameless = new Model\PlanInput(['name' => ' ', 'amount' => 400, 'interval' => 1, 'interval_unit' => 'month']);
+        $plans = client()->api(Api\PlansApi::class);
+        same(ErrorKind::InvalidResource, refused(ApiError::class, fn () => $plans->createPlan($nameless))->kind);
         same(ErrorKind::NotFound, refused(ApiError::class, fn () => api()->getCharge('ch_AAAAAAAAAAAAAAAAAAAAAA'))->kind);
         $stranger = (new Client(getenv('SERVER'), 'sk_test_nobody'))->api(Api\ChargesApi::class);
         same(ErrorKind::Unauthorized, refused(ApiError::class, fn () => $stranger->getCharge('ch_AAAAAAAAAAAAAAAAAAAAAA'))->kind);

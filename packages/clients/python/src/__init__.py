@@ -5,6 +5,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -50,8 +52,17 @@ def connect(url: str, secret_key: str, *, timeout: float = 70, transport: Retryi
         token=base64.b64encode(f"{secret_key}:".encode()).decode(),
         prefix="Basic",
         timeout=httpx.Timeout(timeout),
-        httpx_args={"transport": transport or RetryingTransport()},
+        httpx_args={"transport": transport or _transport(url)},
     )
+
+
+def _transport(url: str) -> RetryingTransport:
+    """A transport by the environment's proxy, which httpx takes only for a transport that it makes itself."""
+    server, proxies = urlsplit(url), getproxies()
+    proxy = None if proxy_bypass(server.hostname or "") else proxies.get(server.scheme) or proxies.get("all")
+    if proxy is not None and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    return RetryingTransport(httpx.HTTPTransport(proxy=proxy), httpx.AsyncHTTPTransport(proxy=proxy))
 
 
 def items(operation: ModuleType, *path: str, client: AuthenticatedClient, **parameters: Any) -> Iterator[Any]:

@@ -76,7 +76,7 @@ def from_response(response: httpx.Response) -> ApiError:
     status, code = response.status_code, body.get("error")
     if code in DECLINES:
         kind = CardDeclined
-    elif code == "invalid_resource":
+    elif code in ("invalid_resource", "unprocessable_entity"):
         kind = InvalidResource
     elif status >= 500:
         kind = ServerError

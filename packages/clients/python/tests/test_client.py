@@ -83,6 +83,14 @@ def test_a_charge_whose_connection_is_cut_is_made_once_by_asyncio():
     assert charges() == [charge.token, *before]
 
 
+def test_requests_take_the_proxy_of_the_environment(monkeypatch):
+    before = charges()
+    monkeypatch.setenv("http_proxy", os.environ["CUT"].removeprefix("http://"))
+    monkeypatch.setenv("no_proxy", "localhost")
+    charge = create_charge.sync(client=connect("http://payments.invalid", os.environ["KEY"]), body=order()).response
+    assert charges() == [charge.token, *before]
+
+
 def test_a_charge_that_was_approved_but_lost_is_made_once():
     before = charges()
     with pytest.raises(ServerError) as lost:
@@ -105,6 +113,8 @@ def test_a_refusal_is_an_exception_of_its_own():
     with pytest.raises(InvalidResource) as invalid:
         create_charge.sync(client=client, body=order(amount=0))
     assert [message["param"] for message in invalid.value.messages] == ["amount"]
+    with pytest.raises(InvalidResource):
+        create_plan.sync(client=client, body=PlanInput(name=" ", amount=400, interval=1, interval_unit=IntervalUnit.MONTH))
     with pytest.raises(NotFound):
         get_charge.sync("ch_AAAAAAAAAAAAAAAAAAAAAA", client=client)
     with pytest.raises(ApiError) as stranger:

@@ -32,7 +32,8 @@ module CardPaymentsClient
     # Sends a request, and repeats it: the generated operations call this.
     def call_api(http_method, path, opts = {})
       if %i[POST PUT DELETE].include?(http_method)
-        opts = opts.merge(header_params: { 'Idempotency-Key': SecureRandom.uuid }.merge(opts[:header_params].transform_keys(&:to_sym)))
+        headers = opts[:header_params].transform_keys(&:to_s)
+        opts = opts.merge(header_params: { 'Idempotency-Key' => SecureRandom.uuid }.merge(headers))
       end
       number = 0
       begin
@@ -56,7 +57,8 @@ module CardPaymentsClient
       # They double with each try, half of them are at random.
       pause = FIRST_PAUSE * 2**number * rand(0.5..1)
       status = failed.code.to_i
-      return pause if status.zero?
+      # The connection was lost, before the answer or within one that was none of a refusal.
+      return pause if status < 300
 
       after = CardPaymentsClient.header(failed.response_headers, 'Retry-After')
       wanted = Integer(after, 10, exception: false) unless after.nil?
@@ -76,8 +78,9 @@ module CardPaymentsClient
     end
   end
 
-  # A header of a response, in any case of letters.
+  # A header, in any case of letters, or as Rack spells it.
   def self.header(headers, name)
-    headers.to_h.find { |key, _| key.to_s.casecmp?(name) }&.last
+    found = headers.to_h.find { |key, _| key.to_s.delete_prefix('HTTP_').tr('_', '-').casecmp?(name) }&.last
+    found.is_a?(Array) ? found.first : found
   end
 end

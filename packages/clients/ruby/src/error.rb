@@ -33,7 +33,8 @@ module CardPaymentsClient
 
     # The error of what the generated code raises.
     def self.from(failed)
-      status = failed.code.to_i.zero? ? nil : failed.code
+      # A status of success is that of an answer that was cut off.
+      status = failed.code.to_i < 300 ? nil : failed.code
       return NoResponse.new(nil, { 'error_description' => failed.message }, nil) if status.nil?
 
       body = parse(failed.response_body)
@@ -52,7 +53,7 @@ module CardPaymentsClient
 
     def self.kind(status, code)
       return CardDeclined if DECLINES.include?(code)
-      return InvalidResource if code == 'invalid_resource'
+      return InvalidResource if %w[invalid_resource unprocessable_entity].include?(code)
       return ServerError if status >= 500
 
       { 401 => Unauthorized, 404 => NotFound, 409 => Conflict, 429 => RateLimited }.fetch(status, Error)

@@ -2,6 +2,7 @@
 require 'card_payments_client'
 require 'json'
 require 'minitest/autorun'
+require 'tempfile'
 
 class ClientTest < Minitest::Test
   include CardPaymentsClient
@@ -68,8 +69,19 @@ class ClientTest < Minitest::Test
     assert declined.charge_token.start_with?('ch_')
     invalid = assert_raises(InvalidResource) { @client.charges.create_charge(order(card: nil)) }
     refute_empty invalid.messages.first.fetch('param')
+    nameless = PlanInput.new(name: ' ', amount: 400, interval: 1, interval_unit: 'month')
+    assert_raises(InvalidResource) { @client.plans.create_plan(nameless) }
     assert_raises(NotFound) { @client.charges.get_charge('ch_AAAAAAAAAAAAAAAAAAAAAA') }
     assert_raises(Unauthorized) { Client.new(ENV.fetch('SERVER'), 'sk_test_nobody').charges.get_charge('ch_AAAAAAAAAAAAAAAAAAAAAA') }
+  end
+
+  def test_a_file_is_uploaded
+    Tempfile.create(['receipt', '.pdf']) do |file|
+      file.write("%PDF-1.4\n")
+      file.rewind
+      uploaded = @client.files.create_file(file, 'dispute_evidence').response
+      assert_equal 9, uploaded.size
+    end
   end
 
   def test_a_webhook_is_verified
@@ -79,6 +91,9 @@ class ClientTest < Minitest::Test
     assert_equal 'charge.captured', event.type
     assert_instance_of ChargeCapturedEvent, event
     assert event.data.token.start_with?('ch_')
+    # As Rails has the headers of a request.
+    rack = headers.to_h { |name, value| ["HTTP_#{name.tr('-', '_').upcase}", value] }
+    assert_equal 'charge.captured', CardPaymentsClient.verify_webhook(rack, body, key).type
     webhook['events'].each do |sent|
       known = CardPaymentsClient.verify_webhook(sent['headers'], sent['body'], key)
       refute_instance_of Event, known

@@ -133,7 +133,7 @@ fn kind(status: StatusCode, code: &str) -> ErrorKind {
             | "suspected_fraud" | "expired_card" | "lost_card" | "stolen_card" | "unknown",
             _,
         ) => ErrorKind::CardDeclined,
-        ("invalid_resource", _) => ErrorKind::InvalidResource,
+        ("invalid_resource" | "unprocessable_entity", _) => ErrorKind::InvalidResource,
         (_, 500..) => ErrorKind::Server,
         (_, 401) => ErrorKind::Unauthorized,
         (_, 404) => ErrorKind::NotFound,

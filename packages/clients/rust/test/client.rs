@@ -162,6 +162,10 @@ async fn a_refusal_is_of_its_kind() {
         (invalid.kind(), invalid.messages()[0].param.as_str()),
         (ErrorKind::InvalidResource, "amount")
     );
+    let plan_input = PlanInput::new(" ".into(), 400, 1, IntervalUnit::Month);
+    let nameless =
+        create_plan(&client, CreatePlanParams { plan_input, ..Default::default() }).await.unwrap_err();
+    assert_eq!(nameless.kind(), ErrorKind::InvalidResource);
     let none = get_charge(&client, GetChargeParams { charge_token: "ch_AAAAAAAAAAAAAAAAAAAAAA".into() })
         .await
         .unwrap_err();

@@ -74,6 +74,6 @@ export async function fromResponse(response: Response): Promise<ApiError> {
 
 function kind(status: number, code: string | undefined): typeof ApiError {
   if (code !== undefined && DECLINES.has(code)) return CardDeclined;
-  if (code === "invalid_resource") return InvalidResource;
+  if (code === "invalid_resource" || code === "unprocessable_entity") return InvalidResource;
   return status >= 500 ? ServerError : (BY_STATUS[status] ?? ApiError);
 }

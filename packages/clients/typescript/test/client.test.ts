@@ -74,6 +74,7 @@ test("a refusal is an error of its own", async () => {
   assert.ok(declined.requestId);
   const invalid = await refused(client.createCharge({ body: order({ card, amount: 0 }) }), InvalidResource);
   assert.deepEqual(invalid.messages.map(({ param }) => param), ["amount"]);
+  await refused(client.createPlan({ body: { name: " ", amount: 400, interval: 1, interval_unit: "month" } }), InvalidResource);
   const path = { charge_token: "ch_AAAAAAAAAAAAAAAAAAAAAA" };
   await refused(client.getCharge({ path }), NotFound);
   await refused(connect(SERVER!, "sk_test_nobody").getCharge({ path }), Unauthorized);
