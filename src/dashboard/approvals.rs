@@ -125,7 +125,7 @@ fn offers(user: &AccountSession) -> Markup {
         }))
         (offer(ApprovalKind::Dispute, html! {
             label for="dispute" { "Token of the dispute" }
-            input #dispute name="subject" required autocomplete="off" placeholder="dp_...";
+            input #dispute name="subject" required autocomplete="off" placeholder="dis_...";
             label for="status" { "Status" }
             select #status name="status" {
                 @for status in DisputeStatus::ALL { option value=(status.code()) { (status.code().replace('_', " ")) } }

@@ -97,6 +97,8 @@ async fn visitor_of(app: &DashboardState, own: Account, session: Session) -> Res
         Some(chosen) => sandbox::find_made(app, &own, chosen).await?,
         None => None,
     };
+    // If it is gone, the session shows the account of its key again.
+    let session = session.with_account(chosen.as_ref().map(Account::id));
     let account = chosen.unwrap_or_else(|| own.clone());
     Ok(Viewer::Visitor(Box::new(AccountSession { account, own, session })))
 }
@@ -182,9 +184,7 @@ impl FromRequest<DashboardState> for VerifiedForm {
 impl VerifiedForm {
     /// Returns the form of a session, if one of its pages has sent it. What was typed in it is kept for a refusal.
     fn verify(user: AccountSession, sent: Option<&SentForm>, input: Input) -> Result<Self, ErrorPage> {
-        // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
-        let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
-        if !is_chosen || !has_csrf_token(&user.session, &input) {
+        if !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
         if let Some(sent) = sent {

@@ -17,7 +17,7 @@ use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::params::{self, Search};
 use crate::services::charges::attempt_params::{AttemptSearch, AttemptState};
 use crate::services::charges::params::Capture;
@@ -274,6 +274,9 @@ pub async fn ask_to_void(
     Path(id): Path<String>,
 ) -> PageResult {
     let charge = Record::new(user.account.now, &charges::show(&app, &user.account, &id).await?)?;
+    if !allowed_actions(&app, &user.account, &id).await?.contains(&OfferedAction::Void) {
+        return Err(ErrorCode::InvalidState.into());
+    }
     let consequence = html! {
         (facts(&[
             ("Charge", charge.token("/token")),

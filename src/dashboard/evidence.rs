@@ -20,6 +20,7 @@ use crate::api::extract::Path;
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_TEXT_LENGTH_MAX;
 use crate::params::{self, Params, non_blank};
+use crate::services::Account;
 use crate::services::disputes::params::ChangedEvidence;
 use crate::services::disputes::{self, evidence, state};
 use crate::services::files;
@@ -162,6 +163,7 @@ pub async fn ask_to_submit(
     user: AccountSession,
     Path(id): Path<String>,
 ) -> PageResult {
+    answerable(&app, &user.account, &id).await?;
     let batch = Record::new(user.account.now, &evidence::show(&app, &user.account, &id).await?)?;
     let kinds: Vec<_> = given(&batch).map(|kind| kind.code().replace('_', " ")).collect();
     let consequence = html! {
@@ -177,6 +179,15 @@ pub async fn ask_to_submit(
     let question =
         Question { title, consequence, yes: "Submit it", action: &action, fields: &[], back: &back };
     Ok(question.page(&user.session))
+}
+
+/// Returns a dispute that the merchant may still answer.
+async fn answerable(app: &DashboardState, account: &Account, id: &str) -> Result<Record, Error> {
+    let dispute = Record::new(account.now, &disputes::show(app, account, id).await?)?;
+    if let Some(status) = DisputeStatus::from_code(dispute.text("/status")) {
+        state::check_answerable(status)?;
+    }
+    Ok(dispute)
 }
 
 /// Submits the batch for review.
@@ -195,7 +206,7 @@ pub async fn ask_to_accept(
     user: AccountSession,
     Path(id): Path<String>,
 ) -> PageResult {
-    let dispute = Record::new(user.account.now, &disputes::show(&app, &user.account, &id).await?)?;
+    let dispute = answerable(&app, &user.account, &id).await?;
     let consequence = html! {
         (facts(&[("Amount", dispute.money("/amount")), ("Charge", dispute.token("/charge/token"))]))
         p { "The cardholder keeps the money, and the dispute cannot be answered any more." }

@@ -19,6 +19,7 @@ use super::record::Record;
 use super::state::DashboardState;
 use crate::api::extract::Path;
 use crate::error::{Error, ErrorCode};
+use crate::limits::LOGGED_CHARACTERS_MAX;
 use crate::services::accounts::shown_keys;
 use crate::services::sandbox::requests;
 
@@ -55,12 +56,24 @@ fn obstacle(request: &Record) -> Option<String> {
             "It cannot be sent again: secrets and cards are not in the log, nor is what could not be read. Left out: {}.",
             hidden.join(", ")
         ))
+    } else if is_cut(request.value("/parameters")) {
+        Some(format!("It cannot be sent again: the log keeps {LOGGED_CHARACTERS_MAX} characters of a text."))
     } else if !request.text("/path").starts_with("/1/") || request.text("/path").contains('{') {
         Some("It cannot be sent again: the log shows of its address only what is a token.".to_owned())
     } else if !matches!(request.text("/method"), "GET" | "HEAD" | "POST" | "PUT" | "DELETE") {
         Some("It cannot be sent again: no operation has this method.".to_owned())
     } else {
         None
+    }
+}
+
+/// Whether the log has cut a text off.
+fn is_cut(parameters: &Value) -> bool {
+    match parameters {
+        Value::String(text) => text.ends_with('…') && text.chars().count() > LOGGED_CHARACTERS_MAX,
+        Value::Array(items) => items.iter().any(is_cut),
+        Value::Object(fields) => fields.values().any(is_cut),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

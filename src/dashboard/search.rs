@@ -126,7 +126,9 @@ async fn page_of(app: &DashboardState, account: &Account, query: &str) -> Result
 
 /// Whether an error says that there is no such record, or that the account has none of its kind.
 fn is_absent(error: &Error) -> bool {
-    matches!(error.code(), ErrorCode::NotFound | ErrorCode::RecordNotFound | ErrorCode::Forbidden)
+    let absent =
+        [ErrorCode::NotFound, ErrorCode::RecordNotFound, ErrorCode::Forbidden, ErrorCode::ApiUnavailable];
+    absent.contains(&error.code())
 }
 
 /// Returns tables of what holds a query, each of one kind of record.
@@ -143,34 +145,35 @@ async fn found(app: &DashboardState, account: &Account, query: &str) -> Result<V
         } else {
             services::charges::search(app, account, read(sorts, "created_at")?).await?
         };
-        hits.add("Charges", "charges", &super::charges::COLUMNS, &page)?;
+        hits.add("Charges", Some("charges"), &super::charges::COLUMNS, &page)?;
     }
     if may(Section::Customers) {
         let page = services::customers::search(app, account, read(&[], "")?).await?;
-        hits.add("Customers", "customers", &customers::COLUMNS, &page)?;
+        hits.add("Customers", Some("customers"), &customers::COLUMNS, &page)?;
     }
     if may(Section::Subscriptions) {
         let search = SubscriptionSearch::read(&tree);
         let page = services::subscriptions::search(app, account, search).await?;
-        hits.add("Subscriptions", "subscriptions", &subscriptions::COLUMNS, &page)?;
+        hits.add("Subscriptions", Some("subscriptions"), &subscriptions::COLUMNS, &page)?;
     }
     if may(Section::Plans) {
         let page = services::plans::search(app, account, query, paging).await?;
-        hits.add("Plans", "", &PLANS, &page)?;
+        hits.add("Plans", None, &PLANS, &page)?;
     }
     if may(Section::Transfers) {
         let search = read(services::transfers::search::SORTS, "paid_at")?;
         let page = services::transfers::search(app, account, search).await?;
-        hits.add("Transfers", "transfers", transfers::LIST.columns, &page)?;
+        hits.add("Transfers", Some("transfers"), transfers::LIST.columns, &page)?;
     }
     if may(Section::Recipients) {
         let page = services::recipients::search(app, account, query, paging).await?;
-        hits.add("Recipients", "", &RECIPIENTS, &page)?;
+        hits.add("Recipients", None, &RECIPIENTS, &page)?;
     }
-    if may(Section::Disputes) && account.settings().disputes {
-        let search = DisputeSearch::read(&tree, services::disputes::find::SORTS);
+    let search = DisputeSearch::read(&tree, services::disputes::find::SORTS);
+    // Disputes are not looked for by less.
+    if may(Section::Disputes) && account.settings().disputes && search.value.search.is_searchable() {
         let page = services::disputes::search(app, account, search).await?;
-        hits.add("Disputes", "disputes", disputes::LIST.columns, &page)?;
+        hits.add("Disputes", Some("disputes"), disputes::LIST.columns, &page)?;
     }
     if is_token(query) {
         hits.add_mentions(app).await?;
@@ -186,26 +189,22 @@ struct Hits<'h> {
 }
 
 impl Hits<'_> {
-    /// Adds the records of a list, with the way to all of them in the list of this name.
+    /// Adds the records of a list, with the way to all of them in the list of this name, if there is one that can be searched.
     fn add<T: Serialize>(
         &mut self,
         title: &str,
-        list: &str,
+        list: Option<&str>,
         columns: &[Column],
         page: &ListPage<T>,
     ) -> Result<(), Error> {
-        self.add_from(
-            title,
-            &Address::new(format!("/dashboard/{list}")).with("query", self.query),
-            columns,
-            page,
-        )
+        let all = list.map(|list| Address::new(format!("/dashboard/{list}")).with("query", self.query));
+        self.add_from(title, all.as_ref(), columns, page)
     }
 
     fn add_from<T: Serialize>(
         &mut self,
         title: &str,
-        all: &Address,
+        all: Option<&Address>,
         columns: &[Column],
         page: &ListPage<T>,
     ) -> Result<(), Error> {
@@ -213,7 +212,14 @@ impl Hits<'_> {
         if !records.is_empty() {
             self.found.push(html! {
                 (table(title, columns, &records))
-                @if page.count > SHOWN { p { a href=(all) { "All " (format::count(page.count)) " " (title.to_lowercase()) } } }
+                @if page.count > SHOWN {
+                    p {
+                        @match all {
+                            Some(all) => a href=(all) { "All " (format::count(page.count)) " " (title.to_lowercase()) },
+                            None => { (SHOWN) " of " (format::count(page.count)) },
+                        }
+                    }
+                }
             });
         }
         Ok(())
@@ -227,13 +233,13 @@ impl Hits<'_> {
             let list = services::events::list(app, account, EventSearch::read(&tree("about"))).await?;
             list.prepare(app).await?;
             let all = Address::new("/dashboard/events").with("about", token);
-            self.add_from("Events", &all, events::LIST.columns, &list.page(app).await?)?;
+            self.add_from("Events", Some(&all), events::LIST.columns, &list.page(app).await?)?;
         }
         if is_test(app) {
             let search = RequestSearch::read(&tree("token"));
             let page = services::sandbox::requests::search(app, account, search).await?.page(app).await?;
             let all = Address::new("/dashboard/requests").with("token", token);
-            self.add_from("Requests", &all, requests::LIST.columns, &page)?;
+            self.add_from("Requests", Some(&all), requests::LIST.columns, &page)?;
         }
         Ok(())
     }

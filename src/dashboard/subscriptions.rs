@@ -64,7 +64,7 @@ fn find<'r>(
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Subscription>, Error>> {
     async move {
-        match LIST.searched(input).filter(|_| is_test(app)) {
+        match LIST.searched(input) {
             None => subscriptions::list(app, account, input.paging().valid()?).await,
             Some(search) => subscriptions::search(app, account, SubscriptionSearch::read(&search)).await,
         }
@@ -130,6 +130,9 @@ pub async fn ask_to_unsubscribe(
     Path(id): Path<String>,
 ) -> PageResult {
     let subscription = Record::new(user.account.now, &subscriptions::show(&app, &user.account, &id).await?)?;
+    if let Some(state) = SubscriptionState::from_code(subscription.text("/state")) {
+        next(state, SubscriptionAction::Unsubscribe)?;
+    }
     let consequence = html! {
         (facts(&[
             ("Subscription", subscription.token("/token")),

@@ -12,7 +12,7 @@ use entity::section::Right;
 use entity::{JsonText, Timestamp};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Value, json};
 use store::{Operator, Tx};
 use uuid::Uuid;
@@ -147,16 +147,21 @@ pub struct ListedRequest {
     pub has_changed: bool,
 }
 
-/// Returns the latest requests of an account as they are now, newest first: those about what the person may read.
+/// Returns the requests of an account as they are now, those about what the person may read: the open ones, and then the latest others,
+/// both newest first.
 pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<ListedRequest>, Error> {
+    let wall = ctx.clock.now();
     let kinds = ApprovalKind::ALL.iter().copied();
     let readable = kinds.filter(|kind| account.may(kind.section(), Right::Read));
-    let rows = Entity::find()
+    let all = Entity::find()
         .filter(Column::Account.eq(account.id()))
         .filter(Column::Kind.is_in(readable))
         .order_by_desc(Column::Id);
-    let rows = rows.limit(APPROVALS_LISTED).all(ctx.store.read()).await?;
-    let wall = ctx.clock.now();
+    let is_open = Condition::all()
+        .add(Column::State.eq(ApprovalState::Pending))
+        .add(Column::AskedAt.gt(wall - APPROVAL_OPEN));
+    let mut rows = all.clone().filter(is_open.clone()).all(ctx.store.read()).await?;
+    rows.extend(all.filter(is_open.not()).limit(APPROVALS_LISTED).all(ctx.store.read()).await?);
     let mut requests = Vec::with_capacity(rows.len());
     for row in rows {
         let row = Model { state: state_at(&row, wall), ..row };

@@ -375,6 +375,10 @@ rules! {
         led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
         app.client().delete(&format!("/1/sandbox/accounts/{made}")).await.ok(204);
         refused(&app.unchanged(browser.post("/dashboard/sandbox/delete", &delete)).await, 403, "Nothing has changed");
+        // A page from now on is of the key's own account, and so are its forms.
+        browser.press("/clock", &[("advance", "1d")]).await;
+        let clock = app.client().get("/1/sandbox/clock").await.ok(200);
+        assert_eq!(clock["offset_seconds"], 86_400, "{clock}");
     }
 
     async fn a_moved_clock_shows_what_was_due_without_housekeeping(app) {
