@@ -213,7 +213,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         // Items in flight, and how long failed ones rest.
         let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashMap::new());
-        let (mut found, mut failed, mut polls) = (0, None, true);
+        let (mut found, mut worked, mut failed, mut polls) = (0, 0, None, true);
         loop {
             // A process that is stopping starts no more work.
             let rows = if polls && !ctx.tasks.is_closed() { poll::<W>(ctx).await } else { Ok(Vec::new()) };
@@ -235,7 +235,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                 }
             }
             if in_flight.is_empty() {
-                return failed.map_or(Ok(found), Err);
+                return failed.map_or(Ok(worked), Err);
             }
             // At the limit, polls again when half of the tasks are done; otherwise at the workers' poll interval.
             let left = if found > before { in_flight.len().saturating_sub(DUE_IN_FLIGHT_MAX / 2) } else { 0 };
@@ -255,10 +255,11 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                         | WorkResult::Unanswered
                         | WorkResult::Unsubmitted(_),
                     ) => {
+                        worked += 1;
                         tokens.remove(&token);
                         continue;
                     }
-                    Ok(WorkResult::Skipped) => {}
+                    Ok(WorkResult::Skipped) => worked += 1,
                     Err(error) if wipe::is_deleted(&error) => {}
                     Err(error) => {
                         failed.get_or_insert(error);

@@ -3,9 +3,11 @@
 //! A commit leaves its events without numbers, so that no payment waits for a counter. A reader of events first numbers all
 //! that are committed by then, and shows no others. So a client that has seen a number never sees a smaller one for the first time.
 
+use std::collections::HashSet;
+
 use entity::event::Column;
 use entity::{AccountToken, EventToken, Owned, event, event_sequence};
-use futures::future::try_join_all;
+use futures::future::join_all;
 use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
@@ -29,12 +31,18 @@ pub async fn number(ctx: &Context, account: AccountToken) -> Result<(), Error> {
     number_or(ctx, account, IfLocked::Wait).await
 }
 
-/// Numbers the events of some accounts that are committed by now.
+/// Numbers the events of some accounts that are committed by now. Returns the accounts whose events have numbers: the others must not
+/// wait for one whose rows are locked.
 pub async fn number_all(
     ctx: &Context,
     accounts: impl IntoIterator<Item = AccountToken>,
-) -> Result<(), Error> {
-    try_join_all(accounts.into_iter().map(|account| number(ctx, account))).await.map(drop)
+) -> HashSet<AccountToken> {
+    let numbering = accounts.into_iter().map(async |account| {
+        let numbered = number(ctx, account).await;
+        numbered.inspect_err(|error| tracing::error!(%error, %account, "events have no numbers yet")).ok()?;
+        Some(account)
+    });
+    join_all(numbering).await.into_iter().flatten().collect()
 }
 
 /// Numbers what this process has committed, so that readers find little to number. Skips what another copy numbers.

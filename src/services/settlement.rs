@@ -63,6 +63,8 @@ impl SettleDayUnit {
     /// Settles the day. If two workers try, one waits for the lock on the account's row, and then finds the next day
     /// there.
     async fn record(&self, tx: &Tx) -> Result<Option<WorkResult>, Error> {
+        // A line that another unit has appended would be missing in the sum, and its amount in the balance.
+        tx.require_unbuffered()?;
         let row = settings::lock_account(tx, self.account).await?;
         if row.settles_at != Some(self.due) {
             return Ok(None);

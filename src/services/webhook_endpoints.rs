@@ -132,6 +132,8 @@ pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
 
 /// Deletes a batch of an endpoint's webhooks and returns their number.
 async fn delete_webhooks(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<u64, Error> {
+    // Of two that delete the same batch, one would find none gone, and take it for the last.
+    tx.lock::<webhook_endpoint::Entity>((account, id)).await?;
     let portion = webhook::Entity::owned_by(account)
         .filter(webhook::Column::EndpointId.eq(id))
         .limit(PURGE_BATCH)

@@ -119,7 +119,13 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     // Merchants referred by a request that began before the account was closed.
     ctx.store.write((account.id, began), async |tx, (id, wall)| merchants(tx, *id, *wall).await).await?;
     for Step { wipe, .. } in STEPS {
-        let deleted = || ctx.store.write((account.id, *wipe), async |tx, (id, wipe)| wipe(tx, *id).await);
+        let deleted = || {
+            ctx.store.write((account.id, *wipe), async |tx, (id, wipe)| {
+                // Of two that delete the same batch, one would find none gone, and delete the account before its rows.
+                tx.lock::<account::Entity>(*id).await?;
+                wipe(tx, *id).await
+            })
+        };
         while deleted().await? >= WIPE_BATCH {}
     }
     let Some(closed_at) = account.closed_at else {

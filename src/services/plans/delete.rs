@@ -74,6 +74,8 @@ async fn delete_batch(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
     use subscription_entry::Column as Entry;
 
     let account = plan.account_id;
+    // Of two that delete the same entries, one would find none gone, and delete their subscriptions before the rest of them.
+    tx.lock::<plan::Entity>((account, plan.id)).await?;
     let some: Vec<SubscriptionToken> = subscription::Entity::owned_by(account)
         .filter(subscription::Column::PlanId.eq(plan.id))
         .limit(DELETED_SUBSCRIPTIONS)

@@ -79,6 +79,8 @@ async fn clear(ctx: &Context, account: AccountToken, id: SnapshotToken) -> Resul
 async fn clear_parts(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<u64, Error> {
     use snapshot_part::Column;
 
+    // Of two that delete the same parts, one would find none gone, and delete the snapshot before the rest of them.
+    tx.lock::<snapshot::Entity>((account, id)).await?;
     let some = snapshot_part::Entity::owned_by(account)
         .filter(Column::SnapshotId.eq(id))
         .limit(SNAPSHOT_PARTS_AT_ONCE as u64)

@@ -1,6 +1,7 @@
 //! Delivers one webhook: sends the request, records its outcome and plans the retry.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use base::mutants::{self, Mutant};
 use base::random::RandomStream;
@@ -10,6 +11,7 @@ use entity::webhook::WebhookState;
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, account,
 };
+use futures::future::join_all;
 use outbound::limits::WEBHOOK_ANSWER;
 use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -67,7 +69,7 @@ impl DeliveryAttempt {
 }
 
 /// The webhook's new state after a delivery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DeliveryOutcome {
     account: AccountToken,
     webhook: WebhookToken,
@@ -200,6 +202,20 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     if outcomes.is_empty() {
         return Ok(());
     }
+    let outcomes: Arc<[_]> = outcomes.into();
+    if write(ctx, Arc::clone(&outcomes)).await.is_ok() {
+        return Ok(());
+    }
+    // The rows of one account may be locked by their restore: the others' outcomes do not wait for it.
+    let mut of_accounts: HashMap<_, Vec<_>> = HashMap::new();
+    for outcome in outcomes.iter() {
+        of_accounts.entry(outcome.account).or_default().push(outcome.clone());
+    }
+    let written = join_all(of_accounts.into_values().map(|outcomes| write(ctx, outcomes.into()))).await;
+    written.into_iter().collect()
+}
+
+async fn write(ctx: &Context, outcomes: Arc<[DeliveryOutcome]>) -> Result<(), Error> {
     ctx.store.write(outcomes, async |tx, outcomes| update(tx, outcomes).await).await
 }
 

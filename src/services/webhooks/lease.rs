@@ -168,18 +168,14 @@ async fn load(
     mut rows: Vec<Vec<Value>>,
     webhooks: &str,
 ) -> Result<Vec<LeasedWebhook>, Error> {
-    let mut accounts = HashSet::new();
-    rows.retain(|row| {
-        let account = <AccountToken as ValueType>::try_from(row[0].clone()).ok();
-        account.filter(|account| !ctx.store.is_fenced(*account)).is_some_and(|account| {
-            accounts.insert(account);
-            true
-        })
-    });
+    let account_of = |row: &[Value]| <AccountToken as ValueType>::try_from(row[0].clone()).ok();
+    let accounts = rows.iter().filter_map(|row| account_of(row));
+    let accounts: HashSet<_> = accounts.filter(|account| !ctx.store.is_fenced(*account)).collect();
+    let numbered = event_sequence::number_all(ctx, accounts).await;
+    rows.retain(|row| account_of(row).is_some_and(|account| numbered.contains(&account)));
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    event_sequence::number_all(ctx, accounts).await?;
     let statement = format!(
         "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.due_at, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
          e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, x.sequence, a.clock_offset \

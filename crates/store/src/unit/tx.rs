@@ -287,7 +287,14 @@ impl Tx {
     pub async fn require_exclusive(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             self.execute_unprepared("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
-        } else if !self.batch().is_empty() {
+        }
+        self.require_unbuffered()
+    }
+
+    /// Makes this unit see all that was written before it, before its first statement: for one that sums rows that others append. On
+    /// SQLite it fails and runs again by itself if its batch has buffered writes; on PostgreSQL a unit is a transaction.
+    pub fn require_unbuffered(&self) -> Result<(), DbErr> {
+        if self.get_database_backend() == DbBackend::Sqlite && !self.batch().is_empty() {
             return Err(DbErr::Custom("a unit that runs alone".into()));
         }
         Ok(())
