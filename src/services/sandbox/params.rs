@@ -184,7 +184,8 @@ pub struct NewProviderState {
     pub consumer: Option<String>,
     /// The state; the account as it is if absent.
     pub state: Option<ProviderState>,
-    /// The parameters of the operation that makes the state's record, for those that are not as in the examples; none if absent.
+    /// The parameters of the operation that makes the state's record, or the charge of a refund or dispute, or the plan of a subscription,
+    /// for those that are not as in the examples; none if absent.
     #[schema(value_type = Option<std::collections::BTreeMap<String, Value>>)]
     pub params: Option<Map<String, Value>>,
     /// What is done: `setup` if absent.
