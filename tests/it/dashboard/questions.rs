@@ -56,6 +56,12 @@ rules! {
         let form = carried(&browser.page(&format!("/charges/{open}/void")).await);
         led(&browser.post(&format!("/dashboard/charges/{open}/void"), &[("form", &form)]).await, &format!("/dashboard/charges/{open}"));
         assert_eq!(client.get(&format!("/1/charges/{open}")).await.ok(200)["authorisation_voided"], true);
+        // What is done is not asked for again.
+        client.post(&format!("/1/disputes/{dispute}/accept"), &json!({})).await.ok(200);
+        for gone in [format!("/charges/{open}/void"), format!("/disputes/{dispute}/accept"), format!("/disputes/{dispute}/submit")] {
+            let asked = app.unchanged(browser.get(&format!("/dashboard{gone}"))).await;
+            assert_eq!(asked.status, 400, "{gone}: {}", asked.text);
+        }
         app.do_due_work().await;
     }
 

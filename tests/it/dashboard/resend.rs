@@ -56,12 +56,16 @@ rules! {
         let paid = client.post("/1/charges", &charge_with(400, json!({}))).await;
         paid.ok(201);
         let lost = client.get("/1/charges/4200000000000000").await;
+        let long = json!({ "description": "long ".repeat(50), "amount": 400, "currency": "AUD", "recipient": "self" });
+        let long = client.post("/1/transfers", &long).await;
+        long.ok(201);
         let file = client.upload("receipt.pdf", crate::harness::PDF).await;
         let mut browser = Browser::with(app, app.secret_key()).await;
         for (answer, why) in [
             (paid, "secrets and cards are not in the log"),
             (lost, "only what is a token"),
             (file, "the log does not keep files"),
+            (long, "the log keeps 200 characters of a text"),
         ] {
             let id = id_of(&answer);
             let page = browser.page(&format!("/requests/{id}")).await;

@@ -38,6 +38,18 @@ fn listed<'c>(page: &str, charges: &[(&'c str, String)]) -> Vec<&'c str> {
 }
 
 rules! {
+    async fn what_is_searched_for_may_be_short_and_disputes_may_be_switched_off(app) {
+        let client = app.client();
+        let charge = charge_with(400, json!({ "description": "Li" }));
+        let charge = token_of(&client.post("/1/charges", &charge).await.ok(201));
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let page = searched(&mut browser, "Li").await;
+        assert!(page.status == 200 && page.text.contains(&charge), "{}", page.text);
+        app.execute("UPDATE accounts SET disputes = FALSE").await;
+        let page = searched(&mut browser, "dis_AAAAAAAAAAAAAAAAAAAAAA").await;
+        assert!(page.status == 200 && page.text.contains("Nothing does."), "{}", page.text);
+    }
+
     async fn charges_list_attempts_of_every_state_and_filter_them(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;
