@@ -60,8 +60,13 @@ pub async fn admit(State(app): State<AppState>, mut request: Request, next: Next
 async fn with_permit(response: Response, memory: Permit) -> Response {
     let (head, body) = response.into_parts();
     // The body is in memory already.
-    let bytes = body.collect().await.map(|body| PermitBody { bytes: body.to_bytes(), _memory: memory });
-    Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), |bytes| Bytes::from_owner(bytes).into()))
+    let bytes = body.collect().await.map(|body| held(body.to_bytes(), memory));
+    Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), Body::from))
+}
+
+/// Returns bytes that release their permit once the last of them is sent.
+pub fn held(bytes: Bytes, memory: Permit) -> Bytes {
+    Bytes::from_owner(PermitBody { bytes, _memory: memory })
 }
 
 struct PermitBody {

@@ -5,19 +5,19 @@ mod page;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
 use url::form_urlencoded;
 
-use super::extract::Path;
+use super::extract::{Path, read_body};
 use super::pages;
 use super::request_log_data::log;
 use super::state::AppState;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::params::ReadValues;
 use crate::services::three_d_secure::state::ChallengeDecision;
@@ -44,17 +44,26 @@ async fn view(State(app): State<AppState>, Path(secret): Path<String>) -> Respon
 }
 
 /// Records the decision. The first one stands; every later post redirects to the merchant as well.
-async fn decide(State(app): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
-    match three_d_secure::press(&app.ctx, &secret, decision(body).await).await {
+async fn decide(
+    State(app): State<AppState>,
+    Path(secret): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let decision = match read_body(&app, &headers, body, CHALLENGE_BODY_BYTES_MAX).await {
+        Ok((body, _memory)) => decision(&body),
+        Err(error) if error.code() == ErrorCode::PayloadTooLarge => None,
+        Err(error) => return refused(&error),
+    };
+    match three_d_secure::press(&app.ctx, &secret, decision).await {
         Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &app, shown, true),
         Err(error) => refused(&error),
     }
 }
 
 /// Returns the decision of the pressed button, if there is one.
-async fn decision(body: Body) -> Option<ChallengeDecision> {
-    let body = to_bytes(body, CHALLENGE_BODY_BYTES_MAX).await.ok()?;
-    let (_, pressed) = form_urlencoded::parse(&body).find(|(name, _)| name == "decision")?;
+fn decision(body: &[u8]) -> Option<ChallengeDecision> {
+    let (_, pressed) = form_urlencoded::parse(body).find(|(name, _)| name == "decision")?;
     let decision = match &*pressed {
         "approve" => ChallengeDecision::Approve,
         "fail" => ChallengeDecision::Fail,

@@ -21,11 +21,13 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::accept;
-use super::document::Document;
+use super::admission::AdmissionControl;
+use super::admission_layer::held;
 use super::observe::catch_panic_and_timeout;
 use super::openapi::Columns;
-use crate::error::Error;
-use crate::limits::PER_PAGE_MAX;
+use super::state::AppState;
+use crate::error::{Error, ErrorCode};
+use crate::limits::{PER_PAGE_MAX, SMALL_ANSWER_BYTES};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
@@ -35,16 +37,20 @@ const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Middleware around the routes, which answer in any case: answers a GET of a list with all its records, if the client wants CSV.
-pub async fn export_lists(State(document): State<Arc<Document>>, request: Request, next: Next) -> Response {
+pub async fn export_lists(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let is_whole = *request.method() == Method::GET && request.body().is_end_stream();
     let route = request.extensions().get::<MatchedPath>().filter(|_| is_whole);
     let list = route.and_then(|route| exported_list(route.as_str(), request.headers()));
-    let Some(columns) = list.and_then(|list| document.columns(&list)) else {
+    let Some(columns) = list.and_then(|list| app.document.columns(&list)) else {
         return catch_panic_and_timeout(request, next).await;
     };
     let is_for_spreadsheet = dashboard_list(route.map_or("", MatchedPath::as_str)).is_some();
     let beginning = if is_for_spreadsheet { BYTE_ORDER_MARK } else { "" };
-    Box::pin(export(ListReader::new(request.into_parts().0, next, columns), beginning)).await
+    Box::pin(export(
+        ListReader::new(request.into_parts().0, next, columns, Arc::clone(&app.admission)),
+        beginning,
+    ))
+    .await
 }
 
 /// Answers with the whole list, after a beginning. Requests for anything else do not hold its memory.
@@ -57,6 +63,10 @@ async fn export(mut list: ListReader, beginning: &'static str) -> Response {
         Ok(rows) => rows,
         Err(error) => return Error::internal(error.to_string()).into_response(),
     };
+    let first = match list.held(first) {
+        Ok(first) => first,
+        Err(refused) => return refused.into_response(),
+    };
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
     let context = request_context::current();
@@ -66,8 +76,9 @@ async fn export(mut list: ListReader, beginning: &'static str) -> Response {
             if list.is_complete() {
                 return Ok(None);
             }
-            let page = list.read_on(context).await?;
-            Ok::<_, io::Error>(Some((list.write(page, false)?, list)))
+            let page = list.read_on(Arc::clone(&context)).await?;
+            let rows = list.hold(list.write(page, false)?, context).await?;
+            Ok::<_, io::Error>(Some((rows, list)))
         }
     });
     Response::from_parts(head, Body::from_stream(stream::iter([Ok(beginning.into()), Ok(first)]).chain(rest)))
@@ -108,6 +119,7 @@ struct ListReader {
     head: request::Parts,
     next: Next,
     columns: Columns,
+    admission: Arc<AdmissionControl>,
     /// The pages that were read.
     pages: u64,
     /// The size of the list, as of the last page.
@@ -117,11 +129,11 @@ struct ListReader {
 }
 
 impl ListReader {
-    fn new(mut head: request::Parts, next: Next, columns: Columns) -> Self {
+    fn new(mut head: request::Parts, next: Next, columns: Columns, admission: Arc<AdmissionControl>) -> Self {
         for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE] {
             head.headers.remove(name);
         }
-        Self { head, next, columns, pages: 0, count: 0, tokens: HashSet::new() }
+        Self { head, next, columns, admission, pages: 0, count: 0, tokens: HashSet::new() }
     }
 
     fn is_complete(&self) -> bool {
@@ -183,6 +195,29 @@ impl ListReader {
                 Err(refusal) => {
                     return Err(io::Error::other(format!("a page was refused: {}", refusal.status())));
                 }
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Returns rows that wait for a slow reader as other long answers do.
+    ///
+    /// Refusals: `service_unavailable`.
+    fn held(&self, rows: Bytes) -> Result<Bytes, ErrorCode> {
+        if rows.len() <= SMALL_ANSWER_BYTES {
+            return Ok(rows);
+        }
+        let memory = self.admission.memory(None, rows.len())?;
+        Ok(held(rows, memory))
+    }
+
+    /// Waits until there is memory for rows. An error cuts the response off.
+    async fn hold(&self, rows: Bytes, context: Arc<RequestContext>) -> io::Result<Bytes> {
+        for _ in 0..TRIES {
+            let held = request_context::scope(Arc::clone(&context), async { self.held(rows.clone()) });
+            match held.await {
+                Ok(held) => return Ok(held),
+                Err(_) => tokio::time::sleep(PAUSE).await,
             }
         }
         Err(io::ErrorKind::TimedOut.into())

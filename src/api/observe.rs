@@ -109,11 +109,12 @@ impl Drop for RequestReport {
     fn drop(&mut self) {
         let Self { method, this, status, span, logged, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
+        let method = known(method);
         super::metrics::count_request(method, route, *status, took);
         let RequestOutcome { error, record } = this.outcome();
         tracing::info!(
             request_id = this.id.as_str(),
-            method = method.as_str(),
+            method,
             route,
             status,
             error,
@@ -122,8 +123,8 @@ impl Drop for RequestReport {
             account = this.account().map(tracing::field::display),
             trace_id = span.context().map(trace::TraceContext::trace_id),
         );
-        span.rename(|| format!("{} {route}", known(method)));
-        span.set_attribute("http.request.method", known(method));
+        span.rename(|| format!("{method} {route}"));
+        span.set_attribute("http.request.method", method);
         span.set_attribute("http.route", route);
         span.set_number("http.response.status_code", (*status).into());
         span.set_attribute("card_payments.request_id", &this.id);
@@ -134,7 +135,7 @@ impl Drop for RequestReport {
             span.fail(*status);
         }
         if let Some(logged) = logged {
-            logged.note(this, known(method), *status, took);
+            logged.note(this, method, *status, took);
         }
     }
 }
@@ -248,5 +249,23 @@ mod tests {
         metrics::with_local_recorder(&recorder, || drop(report));
         let text = recorder.handle().render();
         assert!(text.contains("{method=\"POST\",route=\"unmatched\",status=\"499\"} 1"), "{text}");
+    }
+
+    #[test]
+    fn a_clients_own_method_is_no_series_of_its_own() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        for word in ["BREW", "STEEP"] {
+            let report = RequestReport {
+                began: Instant::now(),
+                method: Method::from_bytes(word.as_bytes()).unwrap(),
+                this: Arc::new(RequestContext::new("1".into())),
+                status: 405,
+                span: Span::default(),
+                logged: None,
+            };
+            metrics::with_local_recorder(&recorder, || drop(report));
+        }
+        let text = recorder.handle().render();
+        assert!(text.contains("{method=\"_OTHER\",route=\"unmatched\",status=\"405\"} 2"), "{text}");
     }
 }

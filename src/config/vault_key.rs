@@ -67,7 +67,9 @@ impl VaultKeySource {
             text.map(|text| Ok(Self::Text(text))),
             set_variable(Self::COMMAND).map(|command| Self::command(&command.to_string_lossy())),
             set_variable(Self::SHARES).map(|files| {
-                Ok(Self::Shares(files.to_string_lossy().split(',').map(PathBuf::from).collect()))
+                let files = files.to_string_lossy();
+                let files = files.split(',').map(str::trim).filter(|file| !file.is_empty());
+                Ok(Self::Shares(files.map(PathBuf::from).collect()))
             }),
         ];
         let names = [Self::TEXT, Self::COMMAND, Self::SHARES];

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use base::address_zone::{AddressZone, plain};
+use base::client_network::parse_network;
 use ipnet::IpNet;
 use url::{Host, Url};
 
@@ -85,11 +86,11 @@ impl FromStr for Allowed {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        if let Ok(network) = text.parse() {
-            return Ok(Self::Network(network));
-        }
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(Self::Network(plain(address).into()));
+        }
+        if let Some(network) = parse_network(text) {
+            return Ok(Self::Network(network));
         }
         let wrong = "must be a network such as 10.1.0.0/16, an address or a host name";
         match Host::parse(text) {

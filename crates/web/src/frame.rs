@@ -62,17 +62,20 @@ pub fn head_length(bytes: &[u8], seen: &mut usize) -> Result<Option<usize>, Refu
         *seen = end;
         match bytes[line..end].strip_suffix(b"\r\n") {
             None => return Err(RefusedHead::new(StatusCode::BAD_REQUEST, BARE_LF)),
-            Some(b"") => return Ok(Some(end)),
+            Some(b"") if end <= HEAD_BYTES_MAX => return Ok(Some(end)),
+            Some(b"") => return Err(too_long(bytes)),
             Some(_) => {}
         }
     }
-    if bytes.len() < HEAD_BYTES_MAX {
-        return Ok(None);
+    if bytes.len() < HEAD_BYTES_MAX { Ok(None) } else { Err(too_long(bytes)) }
+}
+
+fn too_long(head: &[u8]) -> RefusedHead {
+    if head.iter().take(HEAD_BYTES_MAX).any(|byte| *byte == b'\n') {
+        RefusedHead::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, HEAD_TOO_LARGE)
+    } else {
+        RefusedHead::new(StatusCode::URI_TOO_LONG, URI_TOO_LONG)
     }
-    Err(match *seen {
-        0 => RefusedHead::new(StatusCode::URI_TOO_LONG, URI_TOO_LONG),
-        _ => RefusedHead::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, HEAD_TOO_LARGE),
-    })
 }
 
 /// Returns what follows a complete head.
@@ -217,6 +220,10 @@ mod tests {
             let refused = head_length(head.as_bytes(), &mut 0).map_err(|refused| refused.status.as_u16());
             assert_eq!(refused, Err(status));
         }
+        // However its last bytes come.
+        let whole = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(HEAD_BYTES_MAX));
+        let refused = head_length(whole.as_bytes(), &mut 0).map_err(|refused| refused.status.as_u16());
+        assert_eq!(refused, Err(431));
         assert_eq!(head_length(&b"GET / HTTP/1.1\r\nX: y"[..], &mut 0), Ok(None));
     }
 

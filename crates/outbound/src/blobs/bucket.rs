@@ -12,7 +12,7 @@ use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::buffered::BufWriter;
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::path::Path;
-use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{ClientConfigKey, ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
@@ -155,9 +155,12 @@ impl Blobs for Bucket {
 struct Connector;
 
 impl HttpConnector for Connector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let allows_http =
+            options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::platform_config())
+            .https_only(!allows_http)
             .connect_timeout(ANSWER)
             // Limits silence only: a client on a slow line may take its time.
             .read_timeout(ANSWER)
