@@ -12,6 +12,8 @@ use recording::secrets::{
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
 
+use url::Url;
+
 use crate::params::{ReadValues, ShownValues};
 
 /// The published test number that a placeholder names: `{card visa 0000 AU}`.
@@ -100,8 +102,10 @@ impl Concealment {
     /// Replaces the secret of a Location, and remembers it.
     pub(super) fn location(&mut self, location: &str) -> String {
         match location.rsplit_once("session_token=") {
-            Some((before, session)) => {
-                format!("{}session_token={}", self.plain(before), self.learn(session))
+            Some((before, rest)) => {
+                let (session, rest) = rest.split_at(rest.find(['#', '&']).unwrap_or(rest.len()));
+                let before = self.plain(&without_credentials(before));
+                format!("{before}session_token={}{}", self.learn(session), self.plain(rest))
             }
             None => self.plain(location),
         }
@@ -208,6 +212,18 @@ impl ParameterPass<'_> {
             self.hidden.push(path.to_owned());
         }
         HIDDEN.to_owned()
+    }
+}
+
+/// Returns an address without a user's name and password.
+fn without_credentials(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
+            // Only addresses that have no host refuse it.
+            let _ = (url.set_username(""), url.set_password(None));
+            url.into()
+        }
+        _ => address.to_owned(),
     }
 }
 

@@ -83,7 +83,7 @@ const NOT_YET: Uuid = Uuid::nil();
 
 /// Returns the parameters of a card, from a word or a number. Without one, of an accepted card.
 fn card(entry: &mut Entry<'_>, holder: &str) -> Value {
-    let word = entry.words("card").unwrap_or_else(|| test_cards::ACCEPTED.to_owned());
+    let word = entry.text("card").unwrap_or_else(|| test_cards::ACCEPTED.to_owned());
     let number = test_cards::number(&word).unwrap_or(&word);
     if !(12..=19).contains(&number.len()) || !number.bytes().all(|digit| digit.is_ascii_digit()) {
         entry.wrong("card", format!("is no card: a number, or {}", test_cards::words().join(", ")));
@@ -227,7 +227,7 @@ fn charge(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     }
     entry.check(Parameters::Charge, &parameters, &[]);
     least(entry, &["amount"]);
-    let declined = entry.words("declined");
+    let declined = entry.text("declined");
     if let Some(code) = &declined
         && Decline::from_code(code).is_none()
     {
@@ -267,11 +267,16 @@ fn dispute(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let mut parameters = entry.parameters(&["amount", "category"]);
     parameters["charge_token"] = entity::ChargeToken::new(NOT_YET).to_string().into();
     entry.check(Parameters::Dispute, &parameters, &[("charge_token", "of")]);
-    let evidence = entry.words("evidence").unwrap_or_else(|| "The goods were delivered.".into());
-    let decided = entry.words("decided");
+    let evidence = entry.text("evidence").unwrap_or_else(|| "The goods were delivered.".into());
+    let decided = entry.text("decided");
     let decision = DECISIONS.iter().find(|(word, _)| Some(*word) == decided.as_deref());
     if decided.is_some() && decision.is_none() {
         entry.wrong("decided", format!("is none of {}", DECISIONS.map(|(word, _)| word).join(", ")));
+    }
+    for needs in ["decided_after", "evidence"] {
+        if entry.field("decided").is_none() && entry.field(needs).is_some() {
+            entry.wrong(needs, "needs decided");
+        }
     }
     let later = entry.length("decided_after");
     let Some(of) = entry.named("of", "charges") else { return Vec::new() };

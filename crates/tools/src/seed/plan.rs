@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use entity::Timestamp;
+use entity::{TimeSpan, Timestamp};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -152,6 +152,10 @@ pub struct Entry<'a> {
     faults: &'a mut Faults,
 }
 
+/// The days on which a run may begin, as far as months differ: those of two years, one of which is a leap year.
+const FIRST_START: Timestamp = Timestamp::from_millis(1_798_761_600_000);
+const DAYS: i64 = 731;
+
 impl Entry<'_> {
     fn steps(&mut self) -> Vec<SeedRequest> {
         for field in self.fields {
@@ -175,6 +179,15 @@ impl Entry<'_> {
     /// Returns the text of a field.
     pub fn words(&self, name: &str) -> Option<String> {
         self.field(name)?.node.text().map(Into::into)
+    }
+
+    /// Returns the text of a field; any other value is a fault.
+    pub fn text(&mut self, name: &str) -> Option<String> {
+        let text = self.words(name);
+        if text.is_none() && self.field(name).is_some() {
+            self.wrong(name, "is not a text");
+        }
+        text
     }
 
     /// Adds a fault of a field, present or not.
@@ -232,9 +245,13 @@ impl Entry<'_> {
         let length = self.length("after");
         let base = about.and_then(|what| self.known.get(what)).cloned().unwrap_or_default();
         let when = base.later(length);
-        let start = Timestamp::from_millis(0);
         for &needed in needs {
-            let made = self.known.get(needed).is_none_or(|made| made.at(start) <= when.at(start));
+            // Months differ: on whatever day a run begins.
+            let mut starts = (0..DAYS).map(|day| FIRST_START + TimeSpan::days(day));
+            let made = self
+                .known
+                .get(needed)
+                .is_none_or(|made| starts.all(|start| made.at(start) <= when.at(start)));
             if !made {
                 self.wrong("after", format!("is too early: {needed} is not there yet"));
             }

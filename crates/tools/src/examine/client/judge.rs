@@ -125,7 +125,9 @@ fn judge_keys(one: &Sent, before: &[&Sent], find: &mut impl FnMut(Rule, String))
         None => {
             // The last of the same requests: one that was repeated well is closed.
             let last = before.iter().rev().find(|other| other.fingerprint == one.fingerprint);
-            if let Some(open) = last.filter(|last| last.is_open() && last.idempotency_key.is_some()) {
+            if let Some(open) =
+                last.filter(|last| last.is_open() && last.idempotency_key.is_some() && one.follows(last))
+            {
                 let text = format!("sends request {} again under another Idempotency-Key", open.number);
                 find(Rule::SameKey, text);
             }
@@ -145,7 +147,12 @@ fn judge_repeat(one: &Sent, last: &Sent, find: &mut impl FnMut(Rule, String)) {
         );
         find(Rule::RetryAfter, text);
     }
-    if one.is_change() && last.status.is_some() && Decline::from_code(&last.code).is_some() {
+    // What was sent before the decline came is no repetition of it.
+    if one.is_change()
+        && one.follows(last)
+        && last.status.is_some()
+        && Decline::from_code(&last.code).is_some()
+    {
         find(
             Rule::Decline,
             format!("is sent again, although request {} was declined: {}", last.number, last.code),

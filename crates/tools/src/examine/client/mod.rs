@@ -5,6 +5,7 @@ mod judge;
 mod proxy;
 mod traffic;
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt::{self, Display, Formatter};
@@ -94,6 +95,7 @@ impl Examiner {
     /// Prints what was found. Returns whether the client is good. The total is the one that the command has printed.
     pub async fn finish(self, server: &ApiClient, total: Option<i64>) -> Result<bool, Box<dyn Error>> {
         let Self { options, proxy, .. } = self;
+        proxy.settle().await;
         let (sent, keys, log, failed) = proxy.with_traffic(|traffic| {
             (traffic.sent.clone(), traffic.keys.clone(), traffic.log.take(), traffic.failed.take())
         });
@@ -141,12 +143,14 @@ impl Totals {
 
 /// Returns what the accounts of these keys have taken, in cents, without what they gave back.
 async fn taken(server: &ApiClient, keys: &[String]) -> Result<i64, Box<dyn Error>> {
-    let mut sum = 0;
+    // Keys of one account show the same charges.
+    let (mut sum, mut seen) = (0, HashSet::new());
     for key in keys {
         let own = server.with_key(key);
         // The key of a deleted account, or one that may not read charges.
         let Ok(charges) = all(&own, "/1/charges?", "").await else { continue };
         let captured = charges.iter().filter(|charge| charge["captured"] == true);
+        let captured = captured.filter(|charge| seen.insert(charge["token"].to_string()));
         let cents = |charge: &Value, name: &str| charge[name].as_i64().unwrap_or_default();
         sum += captured.map(|charge| cents(charge, "amount") - cents(charge, "amount_refunded")).sum::<i64>();
     }

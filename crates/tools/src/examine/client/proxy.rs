@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use base::clock::{Clock, SystemClock};
@@ -23,6 +23,8 @@ use hyper_util::rt::TokioIo;
 use recording::RecordingFile;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::RwLock;
+use tokio::time::timeout;
 
 use super::faults::{Fault, FaultPlan};
 use super::traffic::{Sent, secret_key};
@@ -44,6 +46,8 @@ pub struct Proxy {
     errors: ProxyErrors,
     plan: FaultPlan,
     began: Instant,
+    /// Read while an answer is under way.
+    answering: RwLock<()>,
     traffic: Mutex<Traffic>,
 }
 
@@ -99,10 +103,16 @@ impl Proxy {
             errors,
             plan,
             began: Instant::now(),
+            answering: RwLock::default(),
             traffic: Mutex::new(traffic),
         });
         tokio::spawn(accept(Arc::clone(&proxy), listener));
         Ok((proxy, address))
+    }
+
+    /// Waits for the answers under way.
+    pub async fn settle(&self) {
+        drop(timeout(2 * SLOW, self.answering.write()).await);
     }
 
     /// Returns what has passed.
@@ -111,7 +121,8 @@ impl Proxy {
     }
 
     /// Answers a request; an error ends the connection.
-    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<ReplyBody>> {
+    async fn answer(&self, request: Request<Incoming>, client: Weak<()>) -> io::Result<Response<ReplyBody>> {
+        let _answering = self.answering.read().await;
         let (at, time) = (self.began.elapsed(), SystemClock.now().to_string());
         let (head, body) = request.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
@@ -127,7 +138,7 @@ impl Proxy {
         }
         // Half of nothing is nothing.
         let is_lost = fault == Some(Fault::Lost) || fault == Some(Fault::Cut) && reply.body.is_empty();
-        let is_got = !is_lost && fault != Some(Fault::Cut);
+        let is_got = !is_lost && fault != Some(Fault::Cut) && client.strong_count() > 0;
         self.record(Sent { fault, ..sent }, &head, &reply, is_got);
         if is_lost {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -155,6 +166,7 @@ impl Proxy {
         self.with_traffic(|traffic| {
             let number = traffic.sent.len() + 1;
             let status = is_got.then(|| reply.status.as_u16());
+            let retry_after = retry_after.filter(|_| is_got);
             let sent = Sent { number, answered_at, status, code, retry_after, ..sent };
             if let Some(key) = secret_key(&head.headers).filter(|_| reply.status.is_success())
                 && !traffic.keys.contains(&key)
@@ -184,7 +196,15 @@ async fn accept(proxy: Arc<Proxy>, listener: TcpListener) -> Infallible {
 async fn serve(proxy: Arc<Proxy>, stream: TcpStream) {
     let service = service_fn(move |request| {
         let proxy = Arc::clone(&proxy);
-        async move { proxy.answer(request).await }
+        // A client that waits no longer has sent its request all the same.
+        async move {
+            let here = Arc::new(());
+            let client = Arc::downgrade(&here);
+            let answering = tokio::spawn(async move { proxy.answer(request, client).await });
+            let answer = answering.await.map_err(io::Error::other)?;
+            drop(here);
+            answer
+        }
     });
     // The end of a connection is often what was wanted.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);

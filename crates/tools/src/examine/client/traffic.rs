@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use recording::{Exchange, without_card_numbers};
@@ -111,6 +111,11 @@ impl Sent {
         matches!(self.status, None | Some(429 | 500 | 502 | 503 | 504))
     }
 
+    /// Returns whether it was sent after the answer to another one came, or that one's client has given up.
+    pub fn follows(&self, other: &Self) -> bool {
+        other.status.is_none() || self.at >= other.answered_at
+    }
+
     /// Returns it as a line of a log: names of parameters, and no values.
     pub fn exchange(&self) -> Exchange {
         let mut body = Map::new();
@@ -141,7 +146,9 @@ const NO_ANSWER: u16 = 499;
 
 pub fn secret_key(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let bytes = STANDARD.decode(text.strip_prefix("Basic ")?.trim()).ok()?;
+    let (_, credentials) =
+        text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
+    let bytes = STANDARD_NO_PAD.decode(credentials.trim().trim_end_matches('=')).ok()?;
     let credentials = String::from_utf8(bytes).ok()?;
     credentials.split(':').next().map(str::to_owned)
 }

@@ -101,7 +101,11 @@ pub async fn examine(
     let ReceiverOptions { url, secret, events, only, seed, junit, json, .. } = options;
     // clap has checked that they are there.
     let (url, key) = (url.unwrap_or_default(), secret.unwrap_or_default());
-    let happened = happen(server, api, &chosen_types(&List::all(&events))).await?;
+    let chosen = chosen_types(&List::all(&events));
+    if chosen.is_empty() {
+        return Err("--events names nothing that can be sent: a ping needs an endpoint of the account".into());
+    }
+    let happened = happen(server, api, &chosen).await?;
     let (sender, only) = (Sender::new(&url), List::all(&only));
     let mut results = Vec::new();
     for case in CASES.iter().filter(|case| only.is_empty() || only.contains(&case.name)) {
