@@ -19,6 +19,7 @@ use super::due_work::{DueRow, DueWork, WorkResult};
 use super::ledger::lines::{self, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use super::{bank_accounts, search_text, transfers};
+use crate::config::Environment;
 use crate::error::Error;
 
 /// The description of a settlement's transfer.
@@ -44,7 +45,8 @@ impl DueWork for SettlementWork {
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let Some(due) = row.settles_at else { return Ok(WorkResult::Skipped) };
-        let unit = SettleDayUnit { account: row.id, due, id: ctx.ids.token(), now: time.now(ctx) };
+        let (environment, id) = (ctx.environment, ctx.ids.token());
+        let unit = SettleDayUnit { environment, account: row.id, due, id, now: time.now(ctx) };
         let result = time.write(ctx, unit, async |tx, unit| unit.record(tx).await).await;
         crash_points::point("settlement", "outcome.after");
         result.map(WorkResult::from)
@@ -53,6 +55,7 @@ impl DueWork for SettlementWork {
 
 /// One day's settlement of an account, and its possible transfer.
 struct SettleDayUnit {
+    environment: Environment,
     account: AccountToken,
     due: Timestamp,
     id: TransferToken,
@@ -115,7 +118,13 @@ impl SettleDayUnit {
                 total_credits: claimed.credits,
                 total_debits: claimed.debits,
                 line_items_count: claimed.count,
-                ..transfers::transfer_row(account, self.id, TransferKind::Settlement, claimed.amount(), own)?
+                ..transfers::transfer_row(
+                    self.environment,
+                    account,
+                    self.id,
+                    (TransferKind::Settlement, claimed.amount()),
+                    own,
+                )?
             },
         )?;
         Ok(true)

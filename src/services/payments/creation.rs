@@ -15,6 +15,7 @@ use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, PaymentPurpose, rules};
 use super::recovery;
 use crate::error::{Error, ErrorCode};
+use crate::limits::SETTLE_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::card_testing::WatchedPayment;
 use crate::services::cards;
@@ -193,6 +194,8 @@ pub(in crate::services) async fn pay(
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (task, time) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
     let mut order = order.under_key(caller);
+    // From now on: what was looked up for the order may have taken its time.
+    order.intent.row.settle_after = Some(ctx.clock.now() + SETTLE_AFTER);
     let answer = one_commit::answer(ctx, &caller.account, &mut order.call)?;
     let caller = Caller { account: caller.account.clone(), claim: caller.claim.clone(), condition: None };
     ctx.in_own_task(async move {

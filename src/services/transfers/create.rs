@@ -8,6 +8,7 @@ use entity::{Currency, RecipientToken, TransferToken, bank_account};
 use store::Tx;
 
 use super::record;
+use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::limits::TRANSFER_RETURNS_AFTER;
 use crate::params::{FieldErrors, Params};
@@ -47,6 +48,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
     }
     let (Some(payee), true) = (recipient, faults.is_empty()) else { return Err(faults.into()) };
     let order = TransferOrder {
+        environment: ctx.environment,
         account: account.clone(),
         id: ctx.ids.token(),
         payee,
@@ -81,6 +83,7 @@ async fn find_payee(
 }
 
 struct TransferOrder {
+    environment: Environment,
     account: Account,
     id: TransferToken,
     payee: Payee,
@@ -109,7 +112,13 @@ impl TransferOrder {
             fee,
             search_text: search_text::stored_text([self.description.as_str()]),
             description: self.description.clone(),
-            ..transfer_row(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
+            ..transfer_row(
+                self.environment,
+                &self.account,
+                self.id,
+                (TransferKind::Manual, self.amount),
+                bank_account,
+            )?
         };
         if debit(tx, &row).await? == Err(BalanceTooLow) {
             return Err(Error::explained(ErrorCode::InsufficientServiceBalance, NOT_COVERED));
@@ -123,13 +132,13 @@ impl TransferOrder {
 /// Returns a transfer of an amount in AUD cents to a bank account, with one line. By default it goes to the account
 /// itself and is free.
 pub fn transfer_row(
+    environment: Environment,
     account: &Account,
     id: TransferToken,
-    kind: TransferKind,
-    amount: i64,
+    (kind, amount): (TransferKind, i64),
     bank_account: bank_account::Model,
 ) -> Result<transfer::Model, Error> {
-    let returns = bank_accounts::sends_back(&bank_account);
+    let returns = bank_accounts::sends_back(environment, &bank_account);
     Ok(transfer::Model {
         account_id: account.id(),
         id,

@@ -11,7 +11,9 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::sending::post_with;
-use crate::harness::{Answer, App, Client, card, charge_with, fields, rules, token_of, with};
+use crate::harness::{
+    Answer, App, Client, Database, card, charge_with, fields, on_both, rules, token_of, with,
+};
 
 const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
@@ -448,3 +450,17 @@ rules! {
         }
     }
 }
+
+async fn in_live_no_page_of_ours_stands_for_an_issuer(database: Database) {
+    let Some(app) = App::live(database).await else { return };
+    let client = app.client();
+    let charge = client.post("/1/charges", &challenged(ENROLLED, &json!({ "fallback_ok": true }))).await;
+    assert_eq!(charge.ok(201)["captured"], true, "as a card that is not enrolled");
+    let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
+    let session = session_of(&press(&client, &page, "decision=approve").await);
+    client.verify(&session).await.refused(422, "three_d_secure_unavailable");
+    assert_eq!(client.charge(&charge).await["captured"], false);
+    app.check_books().await;
+}
+
+on_both!(in_live_no_page_of_ours_stands_for_an_issuer);

@@ -72,7 +72,8 @@ pub struct CardDetails {
     /// ISO 3166-1, two letters.
     #[schema(example = "AU", pattern = "^[A-Z]{2}$")]
     pub issuing_country: String,
-    /// Whether the card is enrolled in 3-D Secure: its issuer challenges the holder.
+    /// Whether the card is enrolled in 3-D Secure. In test a page of the server stands for its issuer; in live the protocol has no challenge yet,
+    /// and the card pays as one that is not enrolled.
     pub three_d_secure: bool,
 }
 

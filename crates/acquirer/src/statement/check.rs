@@ -44,8 +44,10 @@ pub(super) struct Tally {
     pub lines: i64,
     /// The earliest day of a line.
     earliest: Option<Day>,
-    /// The latest day of a line, and where it is.
-    latest: Option<(Day, u64)>,
+    /// The latest day of a line.
+    latest: Option<Day>,
+    /// The latest beginning of a line's day, and where it is.
+    last: Option<(Timestamp, u64)>,
 }
 
 impl Tally {
@@ -70,8 +72,10 @@ impl Tally {
         }
         let day = check_day(written.day, faults)?;
         self.earliest = Some(self.earliest.map_or(day, |earliest| Ord::min(earliest, day)));
-        if self.latest.is_none_or(|(latest, _)| latest < day) {
-            self.latest = Some((day, faults.line));
+        self.latest = Ord::max(self.latest, Some(day));
+        let begins = day.begin() - written.utc_offset;
+        if self.last.is_none_or(|(last, _)| last < begins) {
+            self.last = Some((begins, faults.line));
         }
         let reference = written.reference.to_owned();
         Some(Line {
@@ -86,7 +90,7 @@ impl Tally {
 
     /// Returns the first and the last day of these lines, if there is one.
     pub fn days(&self) -> Option<(Day, Day)> {
-        Some((self.earliest?, self.latest?.0))
+        Some((self.earliest?, self.latest?))
     }
 
     /// Returns the heading of these lines.
@@ -97,7 +101,7 @@ impl Tally {
         } else if !(0..STATEMENT_DAYS_MAX).contains(&(last_day.number() - first_day.number())) {
             faults.add(format!("a statement covers 1 to {STATEMENT_DAYS_MAX} days"));
         }
-        if let Some((_, line)) = self.latest.filter(|(latest, _)| *latest > last_day) {
+        if let Some((_, line)) = self.last.filter(|(last, _)| *last >= until) {
             faults.found.push(Fault { line, message: "day is after the last day of the statement".into() });
         }
         Heading { name: name.to_owned(), period, lines: self.lines }
