@@ -146,8 +146,7 @@ const NO_ANSWER: u16 = 499;
 
 pub fn secret_key(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (_, credentials) =
-        text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
+    let (_, credentials) = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
     let bytes = STANDARD_NO_PAD.decode(credentials.trim().trim_end_matches('=')).ok()?;
     let credentials = String::from_utf8(bytes).ok()?;
     credentials.split(':').next().map(str::to_owned)
