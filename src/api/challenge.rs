@@ -13,11 +13,12 @@ use axum::routing::get;
 use serde_json::json;
 use url::form_urlencoded;
 
+use super::answer::without_log;
 use super::extract::{Path, read_body};
 use super::pages;
 use super::request_log_data::log;
 use super::state::AppState;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::params::ReadValues;
 use crate::services::three_d_secure::state::ChallengeDecision;
@@ -52,8 +53,9 @@ async fn decide(
 ) -> Response {
     let decision = match read_body(&app, &headers, body, CHALLENGE_BODY_BYTES_MAX).await {
         Ok((body, _memory)) => decision(&body),
-        Err(error) if error.code() == ErrorCode::PayloadTooLarge => None,
-        Err(error) => return refused(&error),
+        // What was shed is no fault.
+        Err(error) if error.code().status() >= 500 => return without_log(&error),
+        Err(_) => None,
     };
     match three_d_secure::press(&app.ctx, &secret, decision).await {
         Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &app, shown, true),
