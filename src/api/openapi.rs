@@ -82,12 +82,12 @@ pub fn live(mut document: Value) -> Value {
     if let Some(tags) = document["tags"].as_array_mut() {
         tags.retain(|tag| tag["name"] != SANDBOX);
     }
-    let is_sandboxs =
+    let is_of_sandbox =
         |parameter: &Value| parameters::SANDBOX_HEADERS.iter().any(|header| parameter["name"] == *header);
     let mut gone = Vec::new();
     if let Some(shared) = document["components"]["parameters"].as_object_mut() {
         shared.retain(|name, parameter| {
-            let is_gone = is_sandboxs(parameter);
+            let is_gone = is_of_sandbox(parameter);
             gone.extend(is_gone.then(|| json!({ "$ref": format!("#/components/parameters/{name}") })));
             !is_gone
         });
@@ -95,7 +95,7 @@ pub fn live(mut document: Value) -> Value {
     for (.., operation) in operations(&mut document) {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         if let Some(parameters) = parameters {
-            parameters.retain(|parameter| !is_sandboxs(parameter) && !gone.contains(parameter));
+            parameters.retain(|parameter| !is_of_sandbox(parameter) && !gone.contains(parameter));
         }
     }
     let cards = DESCRIPTION.split_once("## Test cards").map(|(_, cards)| cards);

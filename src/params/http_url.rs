@@ -31,11 +31,22 @@ impl ValidateLength<u64> for HttpUrl {
     }
 }
 
+/// Returns an address without a user's name and password, if it has any.
+pub fn without_credentials(address: &str) -> Option<String> {
+    let mut url = Url::parse(address).ok().filter(names_somebody)?;
+    // Only an address without a host refuses it.
+    (url.set_username("").is_ok() && url.set_password(None).is_ok()).then(|| url.into())
+}
+
+fn names_somebody(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
 /// Returns whether a value may be shown: a URL without credentials. Anything else may be a secret.
 pub(super) fn is_open(value: &Value) -> bool {
-    let names_nobody = |url: Url| url.username().is_empty() && url.password().is_none();
-    let is_address =
-        |text: String| rules::http_url(&text).is_ok() && Url::parse(&text).is_ok_and(names_nobody);
+    let is_address = |text: String| {
+        rules::http_url(&text).is_ok() && Url::parse(&text).is_ok_and(|url| !names_somebody(&url))
+    };
     values::is_blank(value) || values::text(value).is_ok_and(is_address)
 }
 

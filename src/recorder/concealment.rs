@@ -12,9 +12,7 @@ use recording::secrets::{
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
 
-use url::Url;
-
-use crate::params::{ReadValues, ShownValues};
+use crate::params::{ReadValues, ShownValues, without_credentials};
 
 /// The published test number that a placeholder names: `{card visa 0000 AU}`.
 pub fn test_card(placeholder: &str) -> Option<&'static str> {
@@ -104,7 +102,7 @@ impl Concealment {
         match location.rsplit_once("session_token=") {
             Some((before, rest)) => {
                 let (session, rest) = rest.split_at(rest.find(['#', '&']).unwrap_or(rest.len()));
-                let before = self.plain(&without_credentials(before));
+                let before = self.plain(without_credentials(before).as_deref().unwrap_or(before));
                 format!("{before}session_token={}{}", self.learn(session), self.plain(rest))
             }
             None => self.plain(location),
@@ -212,18 +210,6 @@ impl ParameterPass<'_> {
             self.hidden.push(path.to_owned());
         }
         HIDDEN.to_owned()
-    }
-}
-
-/// Returns an address without a user's name and password.
-fn without_credentials(address: &str) -> String {
-    match Url::parse(address) {
-        Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
-            // Only addresses that have no host refuse it.
-            let _ = (url.set_username(""), url.set_password(None));
-            url.into()
-        }
-        _ => address.to_owned(),
     }
 }
 

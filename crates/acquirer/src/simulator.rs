@@ -29,7 +29,7 @@ use self::memory::Memory;
 use super::statement::book::Book;
 use super::test_cards::TestCards;
 use super::{
-    Acquirer, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer,
+    Acquirer, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NoAnswer,
     RefundAnswer, Settled, SimulatedOutcome,
 };
 use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
@@ -111,19 +111,19 @@ impl Simulator {
     /// Returns the outcome of a call, and what follows its approval. A forced outcome precedes the card's. An answer is lost after the
     /// card has decided: if nothing was done, the client learns just that, as by an error of the gateway.
     fn outcome(&self, call: &AuthoriseCall) -> (SimulatedOutcome, Aftermath) {
-        use SimulatedOutcome::{Approved, ApprovedButLost, Declined, Fault};
+        use SimulatedOutcome::{Approved, ApprovedButLost, Declined};
 
+        const LOST: SimulatedOutcome = SimulatedOutcome::Fault(Fault::AnswerLost);
+        const NOTHING_DONE: SimulatedOutcome = SimulatedOutcome::Fault(Fault::GatewayError);
         let of_card = match (TestCards::find(call.number.expose()), self.numbers) {
             (Some(row), _) => row.outcome,
-            (None, Numbers::All) => SimulatedOutcome::Approved(Aftermath::Ordinary),
-            (None, Numbers::TestCards) => SimulatedOutcome::Declined(Decline::InvalidCard),
+            (None, Numbers::All) => Approved(Aftermath::Ordinary),
+            (None, Numbers::TestCards) => Declined(Decline::InvalidCard),
         };
         match (call.forced.unwrap_or(of_card), of_card) {
-            (Fault(super::Fault::AnswerLost), Approved(aftermath)) => (ApprovedButLost, aftermath),
-            (Fault(super::Fault::AnswerLost), Declined(_)) => {
-                (Fault(super::Fault::GatewayError), Aftermath::Ordinary)
-            }
-            (Fault(super::Fault::AnswerLost), of_card) => (of_card, Aftermath::Ordinary),
+            (LOST, Approved(aftermath)) => (ApprovedButLost, aftermath),
+            (LOST, Declined(_)) => (NOTHING_DONE, Aftermath::Ordinary),
+            (LOST, of_card) => (of_card, Aftermath::Ordinary),
             (Approved(aftermath), _) => (Approved(aftermath), aftermath),
             (outcome, _) => (outcome, Aftermath::Ordinary),
         }

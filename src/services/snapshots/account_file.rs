@@ -17,13 +17,13 @@ use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::Tx;
-use url::Url;
 use uuid::Uuid;
 
 use super::refuse_payments;
 use super::restore::{AccountContents, is_kept};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
+use crate::params::without_credentials;
 use crate::services::accounts::named_rows::{self, NamedRow};
 use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{self, settings, wipe};
@@ -139,10 +139,8 @@ async fn read(ctx: &Context, account: AccountToken) -> Result<AccountFile, Error
 /// Removes name and password from the address to which a cardholder returns; those of webhook endpoints have none.
 fn drop_credentials(row: &mut NamedRow) {
     let Some(Value::String(text)) = row.get_mut("callback_url") else { return };
-    let Ok(mut url) = Url::parse(text) else { return };
-    let names_somebody = !url.username().is_empty() || url.password().is_some();
-    if names_somebody && url.set_username("").is_ok() && url.set_password(None).is_ok() {
-        *text = url.into();
+    if let Some(address) = without_credentials(text) {
+        *text = address;
     }
 }
 

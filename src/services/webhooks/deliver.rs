@@ -203,7 +203,7 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
         return Ok(());
     }
     let outcomes: Arc<[_]> = outcomes.into();
-    if write(ctx, Arc::clone(&outcomes)).await.is_ok() {
+    if write_outcomes(ctx, Arc::clone(&outcomes)).await.is_ok() {
         return Ok(());
     }
     // The rows of one account may be locked by their restore: the others' outcomes do not wait for it.
@@ -211,11 +211,12 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     for outcome in outcomes.iter() {
         of_accounts.entry(outcome.account).or_default().push(outcome.clone());
     }
-    let written = join_all(of_accounts.into_values().map(|outcomes| write(ctx, outcomes.into()))).await;
+    let written =
+        join_all(of_accounts.into_values().map(|outcomes| write_outcomes(ctx, outcomes.into()))).await;
     written.into_iter().collect()
 }
 
-async fn write(ctx: &Context, outcomes: Arc<[DeliveryOutcome]>) -> Result<(), Error> {
+async fn write_outcomes(ctx: &Context, outcomes: Arc<[DeliveryOutcome]>) -> Result<(), Error> {
     ctx.store.write(outcomes, async |tx, outcomes| update(tx, outcomes).await).await
 }
 

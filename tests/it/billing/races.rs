@@ -111,6 +111,17 @@ rules! {
     }
 }
 
+/// Does what is due by two copies of the server at once.
+async fn two_copies_work(app: &App) {
+    let copy = app.copy().await;
+    let by_copy = async {
+        for kind in card_payments::services::due_work_registry::KINDS {
+            while kind.run(&copy.ctx).await.unwrap() > 0 {}
+        }
+    };
+    futures::future::join(app.do_due_work(), by_copy).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_copies_bill_an_interval_once() {
     let Some(app) = App::start(Database::Postgres).await else { return };
@@ -120,14 +131,8 @@ async fn two_copies_bill_an_interval_once() {
     for _ in 0..40 {
         client.subscribed(&plan, &customer).await;
     }
-    let copy = app.copy().await;
     app.clock.advance(TimeSpan::days(31));
-    let by_copy = async {
-        for kind in card_payments::services::due_work_registry::KINDS {
-            while kind.run(&copy.ctx).await.unwrap() > 0 {}
-        }
-    };
-    futures::future::join(app.do_due_work(), by_copy).await;
+    two_copies_work(&app).await;
     assert_eq!(client.listed().await, 80);
     app.check_books().await;
 }
@@ -137,24 +142,20 @@ async fn two_copies_that_sweep_a_deleted_plan_leave_nothing_of_it() {
     let Some(app) = App::start(Database::Postgres).await else { return };
     let client = app.client();
     let customer = customer(&client).await;
-    let plan = client.plan(&json!({})).await;
-    let subscription = client.subscribed(&plan, &customer).await;
-    client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
-    // More than one batch.
-    app.execute(
-        "INSERT INTO subscription_entries SELECT account_id, gen_random_uuid(), subscription_id, 100 + n, annotation, amount, currency, \
-         charge_id, created_at FROM subscription_entries, generate_series(1, 3000) n",
-    )
-    .await;
-    client.delete(&format!("/1/plans/{plan}")).await.ok(204);
-    let copy = app.copy().await;
-    let by_copy = async {
-        for kind in card_payments::services::due_work_registry::KINDS {
-            while kind.run(&copy.ctx).await.unwrap() > 0 {}
+    for _ in 0..rounds() {
+        let plan = client.plan(&json!({})).await;
+        let subscription = client.subscribed(&plan, &customer).await;
+        client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+        // More than one batch.
+        app.execute(
+            "INSERT INTO subscription_entries SELECT account_id, gen_random_uuid(), subscription_id, 100 + n, annotation, amount, currency, \
+             charge_id, created_at FROM subscription_entries, generate_series(1, 3000) n",
+        )
+        .await;
+        client.delete(&format!("/1/plans/{plan}")).await.ok(204);
+        two_copies_work(&app).await;
+        for table in ["subscription_entries", "subscriptions", "plans"] {
+            assert_eq!(app.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
         }
-    };
-    futures::future::join(app.do_due_work(), by_copy).await;
-    for table in ["subscription_entries", "subscriptions", "plans"] {
-        assert_eq!(app.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
     }
 }

@@ -155,18 +155,23 @@ async fn happen(
     let account = account.record()?;
     let key = account["secret_key"].as_str().unwrap_or_default();
     let own = server.with_key(key);
-    let happening = async {
-        let mut events = Vec::new();
-        for &what in types {
-            let happened = trigger::cause(&own, api, what).await;
-            events.push(happened.map_err(|error| format!("{} cannot be sent: {error}", what.code()))?);
-        }
-        Ok(events)
-    };
-    let events = happening.await;
+    let events = caused(&own, api, types).await;
     let path = format!("/1/sandbox/accounts/{}", account["token"].as_str().unwrap_or_default());
     server.request_text(Method::DELETE, &path, None).await?;
     events
+}
+
+async fn caused(
+    account: &ApiClient,
+    api: &KnownApi,
+    types: &[EventType],
+) -> Result<Vec<Event>, Box<dyn Error>> {
+    let mut events = Vec::new();
+    for &what in types {
+        let happened = trigger::cause(account, api, what).await;
+        events.push(happened.map_err(|error| format!("{} cannot be sent: {error}", what.code()))?);
+    }
+    Ok(events)
 }
 
 async fn send(
