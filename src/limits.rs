@@ -270,6 +270,8 @@ pub const DUE_BATCH: u64 = 100;
 pub const DUE_IN_FLIGHT_MAX: usize = 100;
 /// How soon the worker polls for more while some of them are slow.
 pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
+/// The number of items in flight or failed that are read again to find others.
+pub const DUE_STEPPED_OVER_MAX: u64 = 1000;
 /// How long an item that failed rests while others are in flight.
 pub const DUE_FAILED_REST: Duration = Duration::from_secs(30);
 
@@ -333,6 +335,8 @@ pub const WAIT_SECONDS_MAX: i64 = 30;
 pub const WAIT_COUNT_MAX: i64 = 1000;
 /// How long at least until a waiting request checks by itself, should messages between copies get lost; half more at most.
 pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
+/// How often it does where only commands write beside the server.
+pub const WAIT_CHECKS_BESIDE_COMMANDS: Duration = Duration::from_secs(1);
 /// The time for which a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
 /// The number of waiting requests that check at the same time.

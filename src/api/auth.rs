@@ -151,7 +151,7 @@ pub async fn authenticate_publishable_key(
 }
 
 /// Returns the Basic user. The colon may be missing, or follow the encoded text; a password is ignored; an empty user
-/// is none.
+/// is none. Without a password all colons but the last are the user's: a configured key may have some.
 pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -161,7 +161,8 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let credentials = credentials.strip_suffix(':').unwrap_or(credentials);
     let decoded = STANDARD.decode(credentials).or_else(|_| STANDARD_NO_PAD.decode(credentials)).ok()?;
     let decoded = String::from_utf8(decoded).ok()?;
-    let user = decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
+    let without_password = || decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
+    let user = decoded.strip_suffix(':').unwrap_or_else(without_password);
     (!user.is_empty()).then(|| user.into())
 }
 

@@ -13,6 +13,7 @@ use super::auth;
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::params::FieldErrors;
+use crate::params::values::INVALID;
 
 /// Middleware: handles preflight requests, CORS headers and JSONP of the browser endpoints; other requests pass
 /// through.
@@ -103,9 +104,7 @@ fn script(uri: &Uri) -> Option<JsonpParams> {
 /// form, and errors are 200 as well.
 async fn jsonp(script: JsonpParams, mut request: Request, next: Next) -> Response {
     if !well_formed(&script.callback) {
-        let mut faults = FieldErrors::default();
-        faults.add("callback", "is not valid");
-        return Error::Invalid(faults).into_response();
+        return Error::Invalid(FieldErrors::one("callback", INVALID)).into_response();
     }
     if script.posts {
         log(|data| data.is_jsonp = true);

@@ -81,7 +81,7 @@ impl PaymentRequest {
         let changed = Box::pin(current_account(app, &caller.account)).await?;
         let is_free_again = match &answer {
             // A unit that requires a changed account may not have come as far as its key.
-            Err(error) if changed.is_some() || error.code() == ErrorCode::IdempotencyKeyInUse => {
+            Err(error) if changed.is_some() || may_be_of_the_same_request(error.code()) => {
                 Box::pin(is_key_free(app, caller)).await
             }
             _ => false,
@@ -95,6 +95,12 @@ impl PaymentRequest {
         let WriteRequest { caller, input, .. } = &self.0;
         self.0.answer(service(caller.clone(), input.clone())).await
     }
+}
+
+/// Returns whether this refusal may speak of what another request with the same key was doing, which is undone if the key is free.
+const fn may_be_of_the_same_request(code: ErrorCode) -> bool {
+    use ErrorCode::{AlreadyCaptured, AlreadyVoided, IdempotencyKeyInUse, TokenAlreadyUsed};
+    matches!(code, IdempotencyKeyInUse | AlreadyCaptured | AlreadyVoided | TokenAlreadyUsed)
 }
 
 impl FromRequest<AppState> for PaymentRequest {

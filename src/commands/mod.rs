@@ -57,7 +57,7 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
     let account = account.ok_or_else(|| tokens::missing::<token::Account>("account", &named))?;
     // The server's fence keeps no other process out.
     if installation::restoring(store.read()).await?.iter().any(|(restored, _)| *restored == account.id()) {
-        return Err("a snapshot is just put back into the account: try again in a moment".into());
+        return Err("a snapshot of the account is being restored: try again in a moment".into());
     }
     Ok(account)
 }

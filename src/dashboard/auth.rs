@@ -316,9 +316,15 @@ async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(Accou
     // A browser with an expired session may have viewed another account than the first one.
     let key = own_machine::test_key(app, request).filter(|_| !Session::is_brought(app, &request.headers));
     if let Some(key) = key {
-        let session = app.auth.open(app, key).await.map_err(failed)?;
-        if let Viewer::Visitor(user) = app.auth.user(app, session).await.map_err(failed)? {
-            return Ok((*user, true));
+        match app.auth.open(app, key).await {
+            Ok(session) => {
+                if let Viewer::Visitor(user) = app.auth.user(app, session).await.map_err(failed)? {
+                    return Ok((*user, true));
+                }
+            }
+            // The key has been rotated since the server began.
+            Err(error) if error.code() == ErrorCode::Unauthorized => {}
+            Err(error) => return Err(failed(error)),
         }
     }
     let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);

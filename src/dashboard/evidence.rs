@@ -19,6 +19,7 @@ use super::state::DashboardState;
 use crate::api::extract::Path;
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_TEXT_LENGTH_MAX;
+use crate::params::values::BLANK;
 use crate::params::{self, Params, non_blank};
 use crate::services::Account;
 use crate::services::disputes::params::ChangedEvidence;
@@ -120,7 +121,7 @@ pub async fn add(
     let (_, of_text) = read(&changes).kinds();
     faults.append(of_text);
     if changes.is_empty() && upload.is_none() {
-        faults.add("text", "can't be blank");
+        faults.add("text", BLANK);
     }
     if !faults.is_empty() {
         return Err(faults.into());

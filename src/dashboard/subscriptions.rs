@@ -139,7 +139,7 @@ pub async fn ask_to_unsubscribe(
             ("Customer", subscription.token("/customer_token")),
             ("Interval ends", subscription.time("/active_interval_finishes_at")),
         ]))
-        p { "It ends with the interval that is paid, and is not billed again. To go on, the customer must be subscribed anew." }
+        p { "It ends with the interval that is paid, and is not billed again. Until then, reactivating it charges nothing." }
     };
     let (title, back) = ("Unsubscribe as the customer?".to_owned(), format!("/dashboard/subscriptions/{id}"));
     let action = format!("{back}/unsubscribe");

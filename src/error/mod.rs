@@ -17,6 +17,7 @@ use vault::VaultError;
 pub use catalogue::ErrorCode;
 pub use key_fault::KeyFault;
 
+use crate::params::values::BLANK;
 use crate::params::{FieldErrors, FieldMessage};
 
 /// An error of a request.
@@ -77,7 +78,7 @@ impl Error {
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn subscription(faults: FieldErrors) -> Self {
         let messages = faults.iter().map(|(param, predicate)| {
-            let missing = predicate == "can't be blank";
+            let missing = predicate == BLANK;
             FieldMessage::bare(param, if missing { "must be present" } else { predicate })
         });
         Self::with_messages(ErrorCode::InvalidSubscription, messages.collect())

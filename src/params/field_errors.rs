@@ -21,6 +21,13 @@ impl FieldErrors {
         }
     }
 
+    /// Makes the faults of a request that has only this one.
+    pub fn one(param: &str, predicate: impl Into<Cow<'static, str>>) -> Self {
+        let mut faults = Self::default();
+        faults.add(param, predicate);
+        faults
+    }
+
     /// Returns whether this parameter has a fault; those of parameters inside it do not count.
     pub fn has(&self, param: &str) -> bool {
         self.found.iter().any(|(known, _)| known == param)

@@ -30,8 +30,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
 
-/// The parameters that are lists. A form may repeat their names, and each value is an item.
-pub const LISTS: [&str; 2] = ["customer_permissions", "networks"];
+/// The paths of parameters that are lists. A form may repeat their names, and each value is an item.
+pub const LISTS: [&[&str]; 3] =
+    [&["customer_permissions"], &["networks"], &["source", "intermediateSigningKey", "signatures"]];
 
 /// Decoded parameters with every fault found so far. Services add the faults that only they can see, then take the value.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use serde_json::Value;
 pub(crate) const BLANK: &str = "can't be blank";
 pub(crate) const INVALID: &str = "is not valid";
 pub(crate) const UNLISTED: &str = "is not included in the list";
+pub(crate) const USED: &str = "has already been used";
 pub(crate) const NO_NUMBER: &str = "is not a number";
 const NO_INTEGER: &str = "must be an integer";
 const TOO_LARGE: &str = "must be at most 9007199254740991";

@@ -22,7 +22,7 @@ pub use self::facts::digest;
 use super::accounts::restricted_keys;
 use super::audit::{self, OperatorAction};
 use super::context::{Account, Caller, Context, WriteCondition};
-use super::people::Person;
+use super::people::{self, Person};
 use super::state_table::draw;
 use super::{disputes, merchants, transfers};
 use crate::error::{Error, ErrorCode};
@@ -132,9 +132,10 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
         facts: Some(facts),
     };
     let act = action_on(&row, Action::ApprovalRequested)?;
-    let unit = ctx.store.write((row, act, person.acting(wall)), async |tx, (row, act, operator)| {
+    let unit = ctx.store.write((row, act, person.clone()), async |tx, (row, act, person)| {
+        people::require_open_session(tx, person, row.asked_at).await?;
         tx.append(row);
-        audit::record_by(tx, operator, act)
+        audit::record_by(tx, &person.acting(row.asked_at), act)
     });
     unit.await
 }
@@ -243,7 +244,8 @@ async fn check(ctx: &Context, account: &Account, request: &ApprovalRequest) -> R
     match kind {
         ApprovalKind::Transfer => drop(params::read::<NewTransfer>(parameters).valid()?),
         ApprovalKind::Dispute => {
-            disputes::show(ctx, account, subject).await?;
+            // As the decision itself, whether or not the merchant may use the disputes API.
+            disputes::find::by_token(ctx, account, subject).await?;
             params::read::<DecidedDispute>(parameters).valid()?;
         }
         ApprovalKind::Merchant => {
@@ -273,6 +275,7 @@ struct Decision {
     seen: Model,
     decided: Model,
     act: OperatorAction,
+    person: Person,
     operator: Operator,
 }
 
@@ -296,10 +299,11 @@ impl Decision {
         let operator = person.acting(wall);
         let decided = decided(row, to, &operator);
         let act = action_on(row, act)?;
-        Ok(Self { seen: row.clone(), decided, act, operator })
+        Ok(Self { seen: row.clone(), decided, act, person: person.clone(), operator })
     }
 
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        people::require_open_session(tx, &self.person, self.operator.at).await?;
         if !tx.compare_and_swap(&self.seen, &self.decided, &DECISION).await? {
             return Err(ErrorCode::InvalidState.into());
         }

@@ -16,7 +16,8 @@ use base::trusted_clock::TrustedClock;
 use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
 use entity::section::{Right, Section};
-use entity::{AccountToken, TimeSpan, Timestamp, account};
+use entity::token::TokenKind;
+use entity::{AccountToken, TimeSpan, Timestamp, Token, account};
 use futures::future::{BoxFuture, FutureExt};
 use outbound::Outbound;
 use outbound::blobs::Blobs;
@@ -104,6 +105,16 @@ impl Context {
         // Boxed, because a task is compiled for each type of its work.
         let task = self.tasks.spawn(detach(trace::within(trace::current(), work.boxed())));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
+    }
+
+    /// Returns the token of a record that the server makes by itself once it is due. In live it follows from its subject: a database that
+    /// is restored from a backup makes the same record again, and whoever moved its money knows its token. In test it is new, because
+    /// a restored snapshot may take another course.
+    pub(super) fn token_of_due<K: TokenKind>(&self, due: Timestamp, subject: &str) -> Token<K> {
+        match self.environment {
+            Environment::Test => self.ids.token(),
+            Environment::Live => IdGenerator::token_of(due, subject),
+        }
     }
 
     /// Deletes rows in a unit of their own.

@@ -16,7 +16,7 @@ use sea_orm::{
 use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
-use crate::limits::{DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE};
+use crate::limits::{DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE, DUE_STEPPED_OVER_MAX};
 use crate::services::accounts::{keys, wipe};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
@@ -216,7 +216,13 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
         let (mut found, mut worked, mut failed, mut polls) = (0, 0, None, true);
         loop {
             // A process that is stopping starts no more work.
-            let rows = if polls && !ctx.tasks.is_closed() { poll::<W>(ctx).await } else { Ok(Vec::new()) };
+            let rows = if polls && !ctx.tasks.is_closed() {
+                // Beyond items that are still due because they are in flight or have failed.
+                let known = u64::try_from(tokens.len()).unwrap_or(u64::MAX).min(DUE_STEPPED_OVER_MAX);
+                poll::<W>(ctx, known).await
+            } else {
+                Ok(Vec::new())
+            };
             let rows = rows.unwrap_or_else(|error| {
                 polls = false;
                 failed.get_or_insert(error);
@@ -272,14 +278,15 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     .boxed()
 }
 
-/// Reads the due rows and their accounts.
+/// Reads due rows and their accounts: a batch beyond so many.
 async fn poll<W: DueWork>(
     ctx: &Context,
+    known: u64,
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
     let wall = W::wall(ctx);
     let mut rows = Vec::new();
     for due in clocks::visible_clocks(ctx.environment, W::due(wall)) {
-        rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
+        rows.extend(due.limit(DUE_BATCH + known).all(ctx.store.read()).await?);
     }
     rows.retain(|row| !ctx.store.is_fenced(W::subject(row).account));
     let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;

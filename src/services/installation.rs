@@ -7,7 +7,7 @@ use entity::{AccountToken, SnapshotToken, vault_key};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use sha2::{Digest as _, Sha256};
-use store::{ConnectError, FoundKey};
+use store::{ConnectError, FoundKey, RESTORING};
 use uuid::Uuid;
 use vault::{Purpose, VaultError};
 
@@ -154,20 +154,20 @@ pub async fn check_health(ctx: &Context) -> Result<(), Error> {
     Ok(ctx.store.prove_writable().await?)
 }
 
-/// The name of the mark of an account whose rows are being replaced, whose value is the snapshot that takes their place.
-const RESTORING: &str = "restoring ";
-
-/// Returns the mark of an account whose rows a snapshot replaces in several commits.
+/// Returns the mark of an account whose rows a snapshot replaces in several commits. Its value is the snapshot.
 pub fn restoring_mark(account: AccountToken, snapshot: SnapshotToken) -> installation::Model {
     installation::Model { name: format!("{RESTORING}{account}"), value: snapshot.to_string() }
 }
 
-/// Refuses a command that looks for its record in all accounts while rows of any are being replaced: the server's fence keeps no
-/// other process out.
+/// Refuses a command about accounts while rows of one of them are being replaced: the server's fence keeps no other process out.
 ///
 /// Refusals: `service_unavailable`.
-pub async fn refuse_while_restoring(db: &impl ConnectionTrait) -> Result<(), Error> {
-    if restoring(db).await?.is_empty() { Ok(()) } else { Err(ErrorCode::ServiceUnavailable.into()) }
+pub async fn refuse_while_restoring(
+    db: &impl ConnectionTrait,
+    accounts: &[AccountToken],
+) -> Result<(), Error> {
+    let is_restoring = restoring(db).await?.iter().any(|(account, _)| accounts.contains(account));
+    if is_restoring { Err(ErrorCode::ServiceUnavailable.into()) } else { Ok(()) }
 }
 
 /// Returns the accounts whose rows are being replaced, each with its snapshot.

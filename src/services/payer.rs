@@ -7,6 +7,7 @@ use super::cards::CardCredentials;
 use super::context::{Account, Context};
 use super::{cards, customers};
 use crate::error::Error;
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::cards::params::{EXACTLY_ONE_PAYER, NewCard};
 
@@ -88,8 +89,6 @@ pub async fn find(
     Ok(None)
 }
 
-const UNKNOWN: &str = "is not valid";
-
 async fn inline(
     ctx: &Context,
     account: &Account,
@@ -115,7 +114,7 @@ async fn stored(
         Err(_) => None,
     };
     let Some(row) = row else {
-        faults.add("card_token", UNKNOWN);
+        faults.add("card_token", INVALID);
         return Ok(None);
     };
     match (row.state, row.customer_id) {
@@ -142,7 +141,7 @@ async fn of_source(
         Err(_) => None,
     };
     let Some(row) = row.filter(|row| row.source.is_some()) else {
-        faults.add("payment_source_token", UNKNOWN);
+        faults.add("payment_source_token", INVALID);
         return Ok(None);
     };
     match row.state {
@@ -169,7 +168,7 @@ async fn of_customer(
         Err(_) => None,
     };
     let Some((customer, card)) = found else {
-        faults.add("customer_token", UNKNOWN);
+        faults.add("customer_token", INVALID);
         return Ok(None);
     };
     Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id)).await?.into()))

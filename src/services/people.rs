@@ -13,8 +13,8 @@ use entity::person::Role;
 use entity::person_session::{COLUMN, Column, Entity, Model};
 use entity::{JsonText, Timestamp};
 use outbound::identity_provider::Identity;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select, UpdateMany};
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, UpdateMany};
 use serde_json::json;
 use store::{Operator, Tx};
 use vault::{Purpose, Vault};
@@ -93,7 +93,17 @@ pub async fn authenticate(
     }
     let roles: Vec<Role> = serde_json::from_str(row.roles.as_str())?;
     let Model { issuer, subject, name, .. } = row;
-    Ok(Some(Arc::new(Person::new(Identity { issuer, subject, name, roles }))))
+    let person = Person::new(Identity { issuer, subject, name, roles });
+    Ok(Some(Arc::new(Person { session: Some(hash.to_vec()), ..person })))
+}
+
+/// Requires that the person's session is open, and keeps it so until the commit: it may have ended since the request was authenticated.
+///
+/// Refusals: `unauthorized`.
+pub(super) async fn require_open_session(tx: &Tx, person: &Person, wall: Timestamp) -> Result<(), Error> {
+    let own = open(wall, Entity::find().filter(Column::Hash.eq(person.session.clone())));
+    let session = own.lock(LockType::Share).one(tx).await?;
+    session.map(drop).ok_or_else(|| ErrorCode::Unauthorized.into())
 }
 
 /// Ends a session, or all of the person's sessions at every copy of the server. Returns how many have ended.

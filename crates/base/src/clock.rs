@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use entity::token::TokenKind;
 use entity::{TimeSpan, Timestamp, Token};
+use sha2::{Digest as _, Sha256};
 use uuid::{ContextV7, Uuid};
 
 use crate::mutex::lock;
@@ -108,6 +109,13 @@ impl IdGenerator {
     /// Returns a new token.
     pub fn token<K: TokenKind>(&self) -> Token<K> {
         Token::new(self.next_uuid(K::PREFIX))
+    }
+
+    /// Returns the token of a record that follows from its subject, due at this time: the same token, whoever makes it and however often.
+    pub fn token_of<K: TokenKind>(due: Timestamp, subject: &str) -> Token<K> {
+        let hash = Sha256::digest(format!("{}{subject}", K::PREFIX));
+        let unique = hash.first_chunk().expect("a hash of 32 bytes has ten");
+        Token::new(uuid::Builder::from_unix_timestamp_millis(due.millis().unsigned_abs(), unique).into_uuid())
     }
 
     fn next_uuid(&self, kind: &'static str) -> Uuid {

@@ -9,9 +9,11 @@ pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     if !has_year(text) || text.contains('.') && numbers.any(|digits| digits.len() > 9) {
         return None;
     }
-    let day = |format| {
+    let day = |format: &str| {
         let day = NaiveDate::parse_from_str(text, format).ok()?;
-        Some(day.and_time(NaiveTime::MIN).and_utc())
+        // In numbers the parser takes single digits, spaces and signs.
+        let is_exact = format.starts_with("%b") || day.format(format).to_string() == text;
+        is_exact.then(|| day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
     // Seconds, and the minutes of an offset, may be absent.

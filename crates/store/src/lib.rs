@@ -35,7 +35,7 @@ pub use admin::backup::{BackupError, backup};
 pub use admin::copy::{CopiedTable, Copy, CopyError, FollowingCopy};
 pub use admin::inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, SqliteFile, inspect};
 pub use admin::installation_info::{
-    CLOCK, FoundKey, InstallationInfo, read_installation, read_installation_to_copy,
+    CLOCK, FoundKey, InstallationInfo, RESTORING, read_installation, read_installation_to_copy,
 };
 pub use admin::integrity::{Integrity, check_integrity};
 pub use admin::rewrite::{Rewriting, rewrite};

@@ -54,6 +54,7 @@ pub(super) fn with_query(
 
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
     match essence(content_type).as_str() {
+        "" | "application/x-www-form-urlencoded" if json::is_empty(&body) => Ok(Map::new()),
         "" | "application/x-www-form-urlencoded" if json::is_meant(&body) => Err(json::NO_TYPE),
         "" | "application/x-www-form-urlencoded" => form::read(&body),
         "application/json" => json::read(&body),

@@ -43,10 +43,10 @@ impl Form {
             _ if self.pairs > PAIRS_MAX => Err(TOO_MANY),
             _ if path.len() > LEVELS_MAX => Err(TOO_DEEP),
             [] | ["", ..] => Ok(()),
-            [name] if LISTS.contains(&name) => {
-                insert_item(self.tree.entry(name).or_insert(Value::Null), text)
+            [first, ref rest @ ..] => {
+                let is_item = LISTS.contains(&&path[..]);
+                insert(self.tree.entry(first).or_insert(Value::Null), rest, text, is_item)
             }
-            [first, ref rest @ ..] => insert(self.tree.entry(first).or_insert(Value::Null), rest, text),
         }
     }
 }
@@ -61,22 +61,16 @@ fn segments(name: &str) -> Vec<&str> {
     }
 }
 
-/// Inserts a text under the plain name of a list.
-fn insert_item(slot: &mut Value, text: String) -> Result<(), Unreadable> {
-    match slot {
-        Value::Array(items) => items.push(Value::String(text)),
-        Value::String(first) => *slot = Value::Array(vec![std::mem::take(first).into(), text.into()]),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return insert(slot, &[], text),
-    }
-    Ok(())
-}
-
-/// Inserts a text at a path. A blank text never conflicts with an object or a list of the same name: some libraries
-/// send both.
-fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadable> {
+/// Inserts a text at a path, or as the next item of the list there. A blank text never conflicts with an object or a list of the same
+/// name: some libraries send both.
+fn insert(slot: &mut Value, path: &[&str], text: String, is_item: bool) -> Result<(), Unreadable> {
     let blank = text.trim().is_empty();
     let Some((&segment, rest)) = path.split_first() else {
         match slot {
+            Value::Array(items) if is_item => items.push(Value::String(text)),
+            Value::String(first) if is_item => {
+                *slot = Value::Array(vec![std::mem::take(first).into(), text.into()]);
+            }
             Value::Array(_) | Value::Object(_) if blank => {}
             Value::Array(_) | Value::Object(_) => return Err(CONFLICT),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
@@ -93,14 +87,14 @@ fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadabl
     {
         let open = items.pop_if(|last| last.is_object() && !rest.is_empty() && !has(last, rest));
         let mut item = open.unwrap_or_default();
-        insert(&mut item, rest, text)?;
+        insert(&mut item, rest, text, is_item)?;
         items.push(item);
         return Ok(());
     }
     if let Value::Object(fields) = slot
         && !segment.is_empty()
     {
-        return insert(fields.entry(segment).or_insert(Value::Null), rest, text);
+        return insert(fields.entry(segment).or_insert(Value::Null), rest, text, is_item);
     }
     if blank { Ok(()) } else { Err(CONFLICT) }
 }
@@ -185,6 +179,10 @@ mod tests {
             ("networks=a&networks=b&networks=c", json!({ "networks": ["a", "b", "c"] })),
             ("networks[]=a&networks=b", json!({ "networks": ["a", "b"] })),
             ("networks=&networks=a", json!({ "networks": ["", "a"] })),
+            (
+                "source[intermediateSigningKey][signatures]=a&source[intermediateSigningKey][signatures]=b",
+                json!({ "source": { "intermediateSigningKey": { "signatures": ["a", "b"] } } }),
+            ),
             ("metadata[networks]=a&metadata[networks]=b", json!({ "metadata": { "networks": "b" } })),
         ] {
             assert_eq!(tree(form), Ok(read), "{form}");

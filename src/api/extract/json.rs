@@ -29,6 +29,13 @@ pub(super) fn is_meant(body: &[u8]) -> bool {
     }
 }
 
+/// Returns whether a body is JSON with nothing in it.
+pub(super) fn is_empty(body: &[u8]) -> bool {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii();
+    let inside = |open, close| Some(body.strip_prefix(open)?.strip_suffix(close)?.trim_ascii().is_empty());
+    inside(b"{", b"}").or_else(|| inside(b"[", b"]")) == Some(true)
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads a body of JSON. A number that would be printed differently is the text that was sent: text may stand for a number

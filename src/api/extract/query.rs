@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for FlatQueryVisitor {
         let mut parameters = Map::new();
         // A name without a text has none.
         while let Some((name, mut texts)) = pairs.next_entry::<String, Vec<String>>()? {
-            let value = if texts.len() > 1 && LISTS.contains(&name.as_str()) {
+            let value = if texts.len() > 1 && LISTS.contains(&&[name.as_str()][..]) {
                 texts.into()
             } else {
                 texts.pop().unwrap_or_default().into()

@@ -49,12 +49,15 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
     let parts = Multipart::from_request(request.map(piece_by_piece), app).await;
     let (mut parts, mut form, mut upload) =
         (parts.map_err(|_| refusal(NO_MULTIPART))?, Form::default(), None);
-    let mut text_bytes = 0;
+    let (mut text_bytes, mut others) = (0, Vec::new());
     while let Some(mut part) = in_time(parts.next_field()).await? {
         let name = part.name().unwrap_or_default().to_owned();
         match file_name(&part) {
             Some(filename) if name == FILE => upload = Some(file(app, part, filename).await?),
-            Some(_) => while piece(&mut part).await?.is_some() {},
+            Some(_) => {
+                while piece(&mut part).await?.is_some() {}
+                others.push(name);
+            }
             None => {
                 let text = text(part, &mut text_bytes).await?;
                 form.insert(&name, text).map_err(refusal)?;
@@ -62,6 +65,10 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
         }
     }
     app.admission.enter(request_context::account()).await?;
+    // Strict handling refuses files that no parameter takes; otherwise a blank text changes nothing.
+    for other in others {
+        form.tree.entry(other).or_insert_with(|| "".into());
+    }
     // A browser sends an empty file without a name if the user chose none.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {

@@ -11,6 +11,7 @@ use super::headers::{self, REPLAYED};
 use super::operations;
 use super::parameters::example_token;
 use crate::error::{Error, ErrorCode, Refusal};
+use crate::params::values::BLANK;
 use crate::params::{FieldErrors, unknown_parameter};
 
 /// Errors that any operation may answer with.
@@ -186,8 +187,7 @@ fn authorisation_example(code: ErrorCode) -> String {
 
 /// Returns the shared example bodies, made by the code that answers with them.
 fn bodies() -> Map<String, Value> {
-    let mut unknown = FieldErrors::default();
-    unknown.add("captrue", unknown_parameter(Some("capture")));
+    let unknown = FieldErrors::one("captrue", unknown_parameter(Some("capture")));
     let mut bodies = Map::new();
     bodies.insert(UNKNOWN_PARAMETER.into(), example_body(&Error::Invalid(unknown)));
     for code in ErrorCode::ALL {
@@ -216,17 +216,12 @@ fn is_about_payment(code: ErrorCode) -> bool {
 }
 
 fn example(code: ErrorCode) -> Error {
-    let fault = |param: &str, predicate: &'static str| {
-        let mut faults = FieldErrors::default();
-        faults.add(param, predicate);
-        faults
-    };
     if code == ErrorCode::InvalidResource {
-        Error::Invalid(fault("card.number", "can't be blank"))
+        Error::Invalid(FieldErrors::one("card.number", BLANK))
     } else if code == ErrorCode::UnprocessableEntity {
-        Error::plan(fault("amount", "is not a number"))
+        Error::plan(FieldErrors::one("amount", "is not a number"))
     } else if code == ErrorCode::InvalidSubscription {
-        Error::subscription(fault("plan_token", "can't be blank"))
+        Error::subscription(FieldErrors::one("plan_token", BLANK))
     } else if code == ErrorCode::InvalidRequest {
         Error::not_the_customers_card()
     } else if code == ErrorCode::InternalError {

@@ -1,6 +1,7 @@
 //! Finds the account of an API key.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::request_context;
 use base::secret::Secret;
@@ -100,8 +101,13 @@ pub(super) async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, 
     let entry = if let Some(entry) = ctx.memory.keys.get(&hash).await {
         entry
     } else {
+        let changes = ctx.memory.key_changes.load(Ordering::Acquire);
         let entry = load_key(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
         ctx.memory.keys.insert(hash, entry.clone()).await;
+        // A key that was changed after it was read, and forgotten before it was inserted.
+        if ctx.memory.key_changes.load(Ordering::Acquire) != changes {
+            ctx.memory.keys.invalidate(&hash).await;
+        }
         entry
     };
     if entry.has_ended(ctx.clock.now()) {

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use store::Tx;
 
 use crate::error::Error;
+use crate::params::values::UNLISTED;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::context::Account;
 
@@ -22,7 +23,7 @@ pub fn parse_sandbox_outcome(word: Option<&str>, faults: &mut FieldErrors) -> Op
     let word = non_blank(word)?;
     let outcome = SimulatedOutcome::from_sandbox_word(word);
     if outcome.is_none() {
-        faults.add(HEADER, "is not included in the list");
+        faults.add(HEADER, UNLISTED);
     }
     outcome
 }

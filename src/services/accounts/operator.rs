@@ -9,6 +9,7 @@ use serde_json::json;
 use super::settings;
 use crate::Store;
 use crate::error::Error;
+use crate::params::values::BLANK;
 use crate::params::{self, Params};
 use crate::services::accounts::params::ChangedSettings;
 use crate::services::accounts::view::AccountSettings;
@@ -60,7 +61,7 @@ pub async fn change(
     let to = ChangedSettings::parameters(word, &json!(value));
     let Params { value, mut faults } = params::read::<ChangedSettings>(&to);
     if faults.is_empty() && value.is_empty() {
-        faults.add(word, "can't be blank");
+        faults.add(word, BLANK);
     }
     let changes = Params { value, faults }.valid()?;
     let act = OperatorAction::on(Action::AccountChanged, account.id(), to);

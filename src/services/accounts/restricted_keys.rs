@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 
 use base::mutants::{self, Mutant};
 use base::random::RandomStream;
@@ -252,6 +253,7 @@ async fn forget(ctx: &Context, hash: Bytes) {
     if let Ok(hash) = <[u8; 32]>::try_from(hash)
         && !mutants::is(Mutant::ChangedKeyCached)
     {
+        ctx.memory.key_changes.fetch_add(1, Ordering::AcqRel);
         ctx.memory.keys.invalidate(&hash).await;
         ctx.memory.accounts.invalidate(&hash).await;
     }

@@ -23,6 +23,7 @@ use crate::config::Environment;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
 use crate::params::rules::bsb_digits;
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Params};
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::bank_accounts::view::BankAccount;
@@ -60,7 +61,7 @@ pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Opti
     let digits =
         number.len() <= BANK_ACCOUNT_DIGITS_MAX && number.bytes().all(|digit| digit.is_ascii_digit());
     if !number.is_empty() && !digits {
-        faults.add(&format!("{at}number"), "is not valid");
+        faults.add(&format!("{at}number"), INVALID);
     }
     let bsb = bsb_digits(&given.bsb)?;
     if bsb == REFUSED_BSB {

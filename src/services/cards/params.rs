@@ -5,6 +5,7 @@ use macros::params;
 use validator::ValidationError;
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
+use crate::params::values::INVALID;
 use crate::params::{is_sent, rules};
 
 /// A card, as the cardholder types it.
@@ -61,7 +62,7 @@ fn country(text: &str) -> Result<(), ValidationError> {
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,
     };
-    rules::check(known, "is not valid")
+    rules::check(known, INVALID)
 }
 
 /// What the endpoints of browsers may carry instead of Basic credentials.
@@ -118,5 +119,5 @@ pub struct NewNetworkToken {
 
 /// An indicator is digits; a line end would end it where it is kept.
 fn printable(text: &str) -> Result<(), ValidationError> {
-    rules::check(!text.chars().any(char::is_control), "is not valid")
+    rules::check(!text.chars().any(char::is_control), INVALID)
 }

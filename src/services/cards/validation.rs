@@ -9,6 +9,7 @@ use wallet::WalletCard;
 
 use crate::error::Error;
 use crate::params::FieldErrors;
+use crate::params::values::INVALID;
 use crate::services::acquirer_lookup;
 use crate::services::cards::params::NewCard;
 use crate::services::cards::params::NewNetworkToken;
@@ -52,7 +53,7 @@ pub async fn validate(
     let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
     let right = right_length && cvc.bytes().all(|digit| digit.is_ascii_digit());
     if !cvc.is_empty() && !right {
-        faults.add(&format!("{at}cvc"), "is not valid");
+        faults.add(&format!("{at}cvc"), INVALID);
     }
     let Some((row, number)) = numbered else { return Ok(None) };
     let row = card::Model {
@@ -140,7 +141,7 @@ async fn find_number(
         None => None,
     };
     if known.is_none() && !number.expose().trim().is_empty() {
-        faults.add(&format!("{at}number"), "is not valid");
+        faults.add(&format!("{at}number"), INVALID);
     }
     Ok(known)
 }

@@ -8,6 +8,7 @@ use store::Tx;
 
 use super::find::view;
 use crate::error::{Error, ErrorCode};
+use crate::params::values::{INVALID, USED};
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::customers::params::NewCustomer;
@@ -42,14 +43,11 @@ impl CardToAttach {
             Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
             Self::Stored(id) => {
                 let there = cards::in_unit(tx, account.id(), *id).await?.is_some();
-                Err(refused(param, if there { USED } else { UNKNOWN }))
+                Err(FieldErrors::one(param, if there { USED } else { INVALID }).into())
             }
         }
     }
 }
-
-const USED: &str = "has already been used";
-const UNKNOWN: &str = "is not valid";
 
 /// Stores a customer with its first card, which is primary.
 ///
@@ -147,7 +145,7 @@ pub(super) async fn stored(
         Err(_) => None,
     };
     let Some(card) = found else {
-        faults.add(param, UNKNOWN);
+        faults.add(param, INVALID);
         return Ok(None);
     };
     let own = owner.is_some() && card.customer_id == owner;
@@ -157,13 +155,6 @@ pub(super) async fn stored(
     // Or attached to another customer (`docs/decisions.md`, 162).
     faults.add(param, USED);
     Ok(None)
-}
-
-/// Returns a fault that only the unit of work could find.
-fn refused(param: &str, predicate: &'static str) -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add(param, predicate);
-    Error::Invalid(faults)
 }
 
 pub(super) fn deleted_meanwhile() -> Error {

@@ -13,6 +13,7 @@ use super::state::{check_answerable, effective_status};
 use super::transitions::{answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Params, Patch};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::disputes::evidence_view::EvidenceBatch;
@@ -140,7 +141,7 @@ async fn named(
         if let Patch::Value(token) = &change.file
             && !found.contains_key(token.trim())
         {
-            faults.add(&change.file_param(), "is not valid");
+            faults.add(&change.file_param(), INVALID);
         }
     }
     if faults.is_empty() { Ok(found) } else { Err(faults.into()) }

@@ -36,7 +36,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
 /// Finds the row with this token.
 ///
 /// Refusals: `not_found`.
-pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
+pub(in crate::services) async fn by_token(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<dispute::Model, Error> {
     by_key::find::<dispute::Entity>(ctx.store.read(), account, token).await
 }
 

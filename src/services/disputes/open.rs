@@ -14,6 +14,7 @@ use super::activity::note;
 use super::{find, state, transitions};
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_DAYS;
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Params};
 use crate::services::context::{Caller, Context};
 use crate::services::disputes::params::NewDispute;
@@ -34,7 +35,7 @@ pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) ->
         Err(error) => return Err(error),
     };
     if charge.is_none() && !faults.has("charge_token") {
-        faults.add("charge_token", "is not valid");
+        faults.add("charge_token", INVALID);
     }
     let (Some(charge), true) = (charge, faults.is_empty()) else { return Err(faults.into()) };
     let arriving = OpenDisputeUnit {
@@ -70,7 +71,7 @@ impl OpenDisputeUnit {
         let left = disputable_amount(&charge)?;
         let amount = self.amount.unwrap_or(left);
         if amount > left {
-            return Err(fault("amount", format!("must be at most {left}")));
+            return Err(FieldErrors::one("amount", format!("must be at most {left}")).into());
         }
         let evidence_required_by = (self.now + TimeSpan::days(EVIDENCE_DAYS)).last_midnight();
         let row = dispute::Model {
@@ -115,18 +116,12 @@ impl OpenDisputeUnit {
 pub fn disputable_amount(charge: &charge::Model) -> Result<i64, Error> {
     let left = charge.amount - charge.amount_refunded - charge.amount_disputed;
     if charge.state != ChargeState::Captured {
-        return Err(fault("charge_token", "has not been captured"));
+        return Err(FieldErrors::one("charge_token", "has not been captured").into());
     }
     if left <= 0 {
-        return Err(fault("charge_token", "has nothing left to dispute"));
+        return Err(FieldErrors::one("charge_token", "has nothing left to dispute").into());
     }
     Ok(left)
-}
-
-fn fault(param: &str, predicate: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add(param, predicate);
-    faults.into()
 }
 
 /// Returns the ledger amount of a dispute: the amount at the charge's rate, at most the rest of the charge's settlement

@@ -25,7 +25,8 @@ pub async fn open(
     category: DisputeCategory,
 ) -> Result<Dispute, Error> {
     let id: ChargeToken = charge.parse().map_err(|_| ErrorCode::NotFound)?;
-    for account in accounts(store).await? {
+    let (accounts, refusal) = accounts(store).await?;
+    for account in accounts {
         let charge = charge::Entity::at(account.id, id);
         if charge.one(store.read()).await?.is_some_and(|row| !row.is_authorisation()) {
             let now = account.now(wall);
@@ -40,7 +41,7 @@ pub async fn open(
             return unit.await;
         }
     }
-    Err(ErrorCode::NotFound.into())
+    Err(refusal.into())
 }
 
 /// Decides a dispute.
@@ -53,7 +54,8 @@ pub async fn resolve(
     status: DisputeStatus,
 ) -> Result<Dispute, Error> {
     let id: DisputeToken = dispute.parse().map_err(|_| ErrorCode::NotFound)?;
-    for account in accounts(store).await? {
+    let (accounts, refusal) = accounts(store).await?;
+    for account in accounts {
         let dispute = dispute::Entity::at(account.id, id);
         if dispute.one(store.read()).await?.is_some() {
             let now = account.now(wall);
@@ -69,13 +71,16 @@ pub async fn resolve(
             return unit.await;
         }
     }
-    Err(ErrorCode::NotFound.into())
+    Err(refusal.into())
 }
 
-/// Returns the open accounts. A record is looked up under each of them, because the tables' keys begin with the
-/// account.
-async fn accounts(store: &Store) -> Result<Vec<account::Model>, Error> {
-    installation::refuse_while_restoring(store.read()).await?;
+/// Returns the open accounts, and the refusal where none of them has the record. It is looked up under each of them, because the tables'
+/// keys begin with the account; but not under those that a snapshot is being restored into, which may have it.
+async fn accounts(store: &Store) -> Result<(Vec<account::Model>, ErrorCode), Error> {
+    let restoring = installation::restoring(store.read()).await?;
     let open = account::Entity::find().filter(account::Column::ClosedAt.is_null());
-    Ok(open.all(store.read()).await?)
+    let mut accounts = open.all(store.read()).await?;
+    accounts.retain(|account| restoring.iter().all(|(restoring, _)| *restoring != account.id));
+    let refusal = if restoring.is_empty() { ErrorCode::NotFound } else { ErrorCode::ServiceUnavailable };
+    Ok((accounts, refusal))
 }

@@ -21,7 +21,7 @@ pub use self::columns::{COLUMNS, Columns, tables_of_customers};
 pub use self::marks::{MARKS_REFUSED, repeat_marked};
 use base::crash_points;
 
-use self::person::{Batch, Business, ChargesUnit, PARTS};
+use self::person::{Batch, ChargesUnit, PARTS};
 use crate::error::{Error, ErrorCode};
 use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::audit::{self, OperatorAction};
@@ -55,10 +55,10 @@ impl DueWork for ErasureWork {
     async fn work(ctx: &Context, time: &WorkTime, row: erasure::Model) -> Result<WorkResult, Error> {
         let began = time.earliest(ctx);
         let (due_at, erased_at) = match pass(ctx, &row, began).await? {
-            Pass::Waits(_) => (Some(began + ERASURE_POSTPONED), None),
-            Pass::Done(_) if began < row.quiet_at => (Some(row.quiet_at), None),
-            Pass::Done(_) if finish(ctx, &row).await? => (None, Some(began)),
-            Pass::Done(_) => (Some(began + ERASURE_RETRIED), None),
+            None => (Some(began + ERASURE_POSTPONED), None),
+            Some(_) if began < row.quiet_at => (Some(row.quiet_at), None),
+            Some(_) if finish(ctx, &row).await? => (None, Some(began)),
+            Some(_) => (Some(began + ERASURE_RETRIED), None),
         };
         let next = erasure::Model { due_at, erased_at, ..row.clone() };
         let unit = time.write(ctx, (row, next), async |tx, (row, next)| {
@@ -78,27 +78,22 @@ async fn finish(ctx: &Context, row: &erasure::Model) -> Result<bool, Error> {
     Ok(ctx.store.empty_log().await?)
 }
 
-/// The result of a pass.
-enum Pass {
-    /// Nothing is erased yet.
-    Waits(Business),
-    /// All was erased that the database had.
-    Done(Batch),
+/// Erases all that the database has by now; `None` while there is unfinished business with the customer. One that an older copy has
+/// brought back is deleted again at once, so that no new business begins.
+async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Option<Batch>, Error> {
+    let begun = ctx.store.write((row.clone(), now), async |tx, (row, now)| {
+        person::delete_customer(tx, row, *now).await?;
+        person::business(tx, row.account_id, row.id, *now).await
+    });
+    if begun.await?.is_some() {
+        return Ok(None);
+    }
+    erase_rows(ctx, row).await.map(Some)
 }
 
-/// Erases all that the database has by now.
-async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pass, Error> {
+/// Erases what the database has of a deleted customer.
+async fn erase_rows(ctx: &Context, row: &erasure::Model) -> Result<Batch, Error> {
     let (account, customer) = (row.account_id, row.id);
-    let begun = ctx.store.write((row.clone(), now), async |tx, (row, now)| {
-        let business = person::business(tx, row.account_id, row.id, *now).await?;
-        if business.is_none() {
-            person::delete_customer(tx, row, *now).await?;
-        }
-        Ok(business)
-    });
-    if let Some(business) = begun.await? {
-        return Ok(Pass::Waits(business));
-    }
     let mut done = Batch::default();
     for part in PARTS {
         let mut after = None;
@@ -120,13 +115,13 @@ async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pas
     });
     done.events += events.await?;
     erase_copies(ctx, row).await?;
-    Ok(Pass::Done(done))
+    Ok(done)
 }
 
 /// Erases what repeats requests and events: kept responses, deliveries to inboxes, and the log of requests, which does not say whose
 /// data its entries show, so that all go.
 async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> {
-    // With the cards that the first unit of the pass has added.
+    // With the cards that the customer's deletion has added.
     let row = erasure::Entity::at(row.account_id, row.id).one(ctx.store.read()).await?;
     let row = row.ok_or(ErrorCode::NotFound)?;
     let account = row.account_id;
@@ -156,30 +151,22 @@ async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> 
 /// Refusals, first match wins: `not_found`, `invalid_state` if there is unfinished business with the customer.
 pub async fn erase(ctx: &Context, account: &Account, token: &str) -> Result<Erasure, Error> {
     let customer: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let plan = PlanErasureUnit { account: account.id(), customer, now: account.now };
-    let row = ctx.store.write(plan, async |tx, plan| plan.record(tx).await).await?;
-    match pass(ctx, &row, account.now).await? {
-        Pass::Waits(business) => Err(Error::explained(ErrorCode::InvalidState, business)),
-        Pass::Done(Batch { charges, events, files, .. }) => Ok(Erasure {
-            token: customer,
-            account: account.id(),
-            charges,
-            events,
-            files,
-            ends_at: row.quiet_at,
-        }),
-    }
+    let begin = BeginErasureUnit { account: account.id(), customer, now: account.now };
+    let row = ctx.store.write(begin, async |tx, begin| begin.record(tx).await).await?;
+    let Batch { charges, events, files, .. } = erase_rows(ctx, &row).await?;
+    Ok(Erasure { token: customer, account: account.id(), charges, events, files, ends_at: row.quiet_at })
 }
 
-struct PlanErasureUnit {
+struct BeginErasureUnit {
     account: AccountToken,
     customer: CustomerToken,
     now: Timestamp,
 }
 
-impl PlanErasureUnit {
+impl BeginErasureUnit {
     async fn record(&self, tx: &Tx) -> Result<erasure::Model, Error> {
         let Self { account, customer, now } = *self;
+        person::lock_customer(tx, account, customer).await?;
         if !person::is_known(tx, account, customer).await? {
             return Err(ErrorCode::NotFound.into());
         }
@@ -192,6 +179,7 @@ impl PlanErasureUnit {
         let row = plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER)).await?;
         let subject = customer.to_string();
         audit::record(tx, &OperatorAction::about(Action::CustomerErased, account, subject, json!({})))?;
+        person::delete_customer(tx, &row, now).await?;
         Ok(row)
     }
 }

@@ -16,23 +16,20 @@ use store::Tx;
 
 use super::columns::erased;
 use crate::error::Error;
-use crate::services::{counts, customers, events, files, search_text};
+use crate::services::{counts, customers, events, files, search_text, subscriptions};
 
 /// The number of charges, with all that belongs to them, that one transaction rewrites.
 const ERASED_CHARGES: u64 = 25;
 /// The number of deliveries of inboxes that one transaction rewrites.
 const ERASED_DELIVERIES: u64 = 100;
 
-/// The reason why a customer cannot be erased yet, as a sentence.
-pub type Business = &'static str;
-
-/// Returns the unfinished business with a customer, if there is any.
+/// Returns the unfinished business with a customer, if there is any, as a sentence.
 pub async fn business(
     db: &impl ConnectionTrait,
     account: AccountToken,
     customer: CustomerToken,
     now: Timestamp,
-) -> Result<Option<Business>, Error> {
+) -> Result<Option<&'static str>, Error> {
     use charge::{COLUMN, Column};
 
     let running = [
@@ -104,11 +101,19 @@ pub async fn is_known(tx: &Tx, account: AccountToken, customer: CustomerToken) -
     Ok(event::Entity::owned_by(account).filter(about).count(tx).await? > 0)
 }
 
+/// Locks a customer until the commit, so that no business with it begins. Returns its row, if it is not deleted.
+pub async fn lock_customer(
+    tx: &Tx,
+    account: AccountToken,
+    customer: CustomerToken,
+) -> Result<Option<customer::Model>, Error> {
+    Ok(customer::Entity::at(account, customer).lock(LockType::Update).one(tx).await?)
+}
+
 /// Erases the customer's own rows and then deletes it, as DELETE /customers does, if it is still there: so the last event does not
 /// name it any more.
 pub async fn delete_customer(tx: &Tx, row: &erasure::Model, now: Timestamp) -> Result<(), Error> {
-    let found = customer::Entity::at(row.account_id, row.id).lock(LockType::Update).one(tx).await?;
-    let Some(found) = found else { return Ok(()) };
+    let Some(found) = lock_customer(tx, row.account_id, row.id).await? else { return Ok(()) };
     let customer = erased(&found)?;
     tx.update(&found, &customer).await?;
     let cards = card::Entity::owned_by(row.account_id).filter(card::Column::CustomerId.eq(row.id));
@@ -118,7 +123,7 @@ pub async fn delete_customer(tx: &Tx, row: &erasure::Model, now: Timestamp) -> R
     let tokens = customers::delete::card_tokens(tx, row.account_id, row.id).await?;
     let with_cards = erasure::Model { cards: JsonText::encode(&tokens)?, ..row.clone() };
     write(tx, row, &with_cards).await?;
-    customers::delete::record(tx, &customer, now, None).await
+    subscriptions::delete_customer(tx, &customer, now, None).await
 }
 
 /// Erases the events about a record.

@@ -7,7 +7,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::webhook::{self, WebhookState};
 use entity::webhook_endpoint;
-use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken, WebhookToken};
+use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken};
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 use serde_json::json;
@@ -28,13 +28,7 @@ use crate::services::webhooks::view::Webhook;
 pub async fn ping(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook, Error> {
     let endpoint: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let trace = trace::current().as_ref().map(ToString::to_string);
-    let ping = Ping {
-        account: caller.account.id(),
-        endpoint,
-        webhook: ctx.ids.token(),
-        now: caller.account.now,
-        trace,
-    };
+    let ping = Ping { account: caller.account.id(), endpoint, now: caller.account.now, trace };
     let sent = idempotency::write(ctx, caller, ping, async |tx, ping| ping.record(tx).await).await?;
     ctx.memory.due_webhooks.notify_one();
     Ok(sent)
@@ -43,7 +37,6 @@ pub async fn ping(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook
 struct Ping {
     account: AccountToken,
     endpoint: WebhookEndpointToken,
-    webhook: WebhookToken,
     now: Timestamp,
     trace: Option<String>,
 }
@@ -57,7 +50,8 @@ impl Ping {
         let event_id = note(tx, self.account, self.now, EventType::Ping, &PingedEndpoint::from(endpoint))?;
         let row = webhook::Model {
             account_id: self.account,
-            id: self.webhook,
+            // Right after the event's, by which it is found.
+            id: tx.token(),
             event_id,
             endpoint_id: self.endpoint,
             state: WebhookState::Pending,
@@ -73,7 +67,7 @@ impl Ping {
         // Insert immediately: another unit of the same batch may delete the endpoint with its webhooks.
         tx.insert(&row).await?;
         counts::add(tx, self.account, Counted::Webhooks, 1);
-        let detail = json!({ "webhook": self.webhook });
+        let detail = json!({ "webhook": row.id });
         audit::record(
             tx,
             &OperatorAction::about(Action::WebhookPinged, self.account, self.endpoint.to_string(), detail),

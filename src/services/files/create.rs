@@ -12,6 +12,7 @@ use super::stray;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;
+use crate::params::values::{BLANK, INVALID};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::files::params::NewFile;
 use crate::services::files::view::File;
@@ -29,8 +30,8 @@ pub async fn create(
     let Params { value: new_file, mut faults } = params;
     let predicate = match &upload {
         Some(upload) => wrong_with(upload),
-        None if new_file.file.is_some_and(|text| !text.trim().is_empty()) => Some("is not valid"),
-        None => Some("can't be blank"),
+        None if new_file.file.is_some_and(|text| !text.trim().is_empty()) => Some(INVALID),
+        None => Some(BLANK),
     };
     if let Some(predicate) = predicate {
         faults.add("file", predicate);
@@ -42,7 +43,7 @@ pub async fn create(
 
 fn wrong_with(upload: &Upload) -> Option<&'static str> {
     if upload.size == 0 {
-        Some("can't be blank")
+        Some(BLANK)
     } else if upload.is_too_large() {
         Some("is too large (maximum is 10 MiB)")
     } else if mime_type(&upload.head).is_none() {

@@ -154,7 +154,8 @@ pub async fn covers(
 }
 
 /// Returns the merchant's book, all of it or as available up to a day, without deposits that have not arrived. Credits
-/// of other units in this commit count: a unit that sees their records must see their money.
+/// of other units in this commit count: a unit that sees their records must see their money. Debits count whatever their day: a request
+/// that began before midnight may come after one that began later.
 async fn available_balance(
     tx: &Tx,
     account: AccountToken,
@@ -163,7 +164,9 @@ async fn available_balance(
 ) -> Result<i64, Error> {
     let arriving = SimpleExpr::SubQuery(None, Box::new(pending_deposits(account, now, up_to).into()));
     let rows = balance::Entity::owned_by(account)
-        .apply_if(up_to, |rows, day| rows.filter(balance::Column::AvailableOn.lte(day)))
+        .apply_if(up_to, |rows, day| {
+            rows.filter(balance::Column::AvailableOn.lte(day).or(balance::Column::Slot.eq(DEBIT_SLOT)))
+        })
         .select_only()
         .column_as(sum_of(balance::Column::Amount.into_expr()).sub(arriving), "arrived");
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();

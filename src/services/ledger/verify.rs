@@ -28,7 +28,7 @@ pub struct Difference {
 }
 
 /// Passes each difference in the books of all accounts, except deleted ones and those that a
-/// snapshot is just put back into, to `on_difference`, and returns their number.
+/// snapshot is being restored into, to `on_difference`, and returns their number.
 ///
 ///
 /// All proofs read one snapshot, so payments can go on meanwhile. Only one row is in memory at a time; the database

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use base::mutex::lock;
 use base::random::random;
@@ -19,7 +20,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_TURNS};
+use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_CHECKS_BESIDE_COMMANDS, WAIT_COUNT_MAX, WAIT_TURNS};
 
 /// What is waited for, of which account.
 type Subject = (AccountToken, Topic);
@@ -118,8 +119,8 @@ impl Waiter {
 /// Announcements of what a request waits for, until dropped.
 pub struct Arriving {
     waiter: Arc<Waiter>,
-    /// When to check without an announcement, should messages get lost.
-    check_at: Option<Instant>,
+    /// When to check without an announcement, and how often from then on.
+    check_at: Option<(Instant, Duration)>,
 }
 
 impl Arriving {
@@ -133,9 +134,9 @@ impl Arriving {
         lock(&self.waiter.progress).enough = so_far + missing;
         match self.check_at {
             None => self.waiter.enough().await,
-            Some(check_at) => {
+            Some((check_at, interval)) => {
                 if timeout_at(check_at, self.waiter.enough()).await.is_err() {
-                    self.check_at = Some(next_check());
+                    self.check_at = Some((next_check(interval), interval));
                 }
             }
         }
@@ -172,8 +173,18 @@ impl Arrivals {
             }
         }
         self.enqueue(Message::Waits((account, topic)));
-        let check_at = self.outgoing.as_ref().map(|_| next_check());
+        let check_at = self.check_interval(topic).map(|interval| (next_check(interval), interval));
         Arriving { waiter, check_at }
+    }
+
+    /// Returns how often to check without an announcement: the messages of copies may get lost, and a command beside a server on SQLite
+    /// sends none about its events.
+    const fn check_interval(&self, topic: Topic) -> Option<Duration> {
+        match (&self.outgoing, topic) {
+            (Some(_), _) => Some(WAIT_CHECKS),
+            (None, Topic::Events) => Some(WAIT_CHECKS_BESIDE_COMMANDS),
+            (None, Topic::Requests | Topic::Deliveries) => None,
+        }
     }
 
     /// Waits for a turn to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as the payment
@@ -286,9 +297,9 @@ impl Arrivals {
 }
 
 /// Returns when a request checks by itself: not all that have come at once do so at once.
-fn next_check() -> Instant {
+fn next_check(interval: Duration) -> Instant {
     let [part] = random::<1>();
-    Instant::now() + WAIT_CHECKS + WAIT_CHECKS / 2 * u32::from(part) / u32::from(u8::MAX)
+    Instant::now() + interval + interval / 2 * u32::from(part) / u32::from(u8::MAX)
 }
 
 /// Makes requests check, because messages may have been lost.

@@ -13,6 +13,7 @@ pub mod positions;
 pub mod request_log;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use moka::future::Cache;
 use tokio::sync::Notify;
@@ -35,6 +36,8 @@ use crate::limits::{
 pub struct Memory {
     /// A cache of API keys.
     pub keys: Cache<[u8; 32], KeyEntry>,
+    /// Counts keys that this process has changed.
+    pub key_changes: AtomicU64,
     /// A cache of the accounts of payments, by their keys' hashes.
     pub accounts: Cache<[u8; 32], KeptAccount>,
     /// Remembers which Idempotency-Keys are claimed.
@@ -47,7 +50,7 @@ pub struct Memory {
     pub positions: Positions,
     /// Remembers what makes searches of charges fast.
     pub charge_search: SearchMemory,
-    /// Who waits for what.
+    /// The waiting requests.
     pub arrivals: Arc<Arrivals>,
     /// The events without numbers.
     pub event_sequences: Arc<EventSequences>,
@@ -68,6 +71,7 @@ impl Memory {
     pub fn new(arrivals: Arc<Arrivals>, event_sequences: Arc<EventSequences>) -> Self {
         Self {
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+            key_changes: AtomicU64::default(),
             accounts: Cache::builder()
                 .max_capacity(KEY_CACHE_ENTRIES)
                 .time_to_idle(ACCOUNT_CACHE_IDLE)

@@ -13,7 +13,7 @@ use super::create::{append, pending_row};
 use super::transport::{Document, FORMAT, VERSION};
 use crate::config::{self, Environment};
 use crate::error::Error;
-use crate::params::FieldErrors;
+use crate::params::{self, FieldErrors};
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
@@ -67,18 +67,13 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     if document.environment != environment.name() {
         return Err(ImportError::Environment(environment.other().name()));
     }
-    let application = &document.application;
-    let Application { contact, entity, business, .. } = application;
-    let required = [&contact.first_name, &contact.last_name, &entity.full_legal_name, &business.trading_name];
-    if required.into_iter().any(|text| text.trim().is_empty()) {
+    // As the request reads it that makes a merchant: which also finds what is blank.
+    if params::read::<Application>(&head["application"]).valid().is_err() {
         return Err(ImportError::Wrong("application"));
     }
     let paid_to = &document.bank_account;
     if paid_to.name.trim().is_empty() || paid_to.number.trim().is_empty() {
         return Err(ImportError::Wrong("bank_account"));
-    }
-    if application.validate().is_err() {
-        return Err(ImportError::Wrong("application"));
     }
     if NewBankAccount::from(&document.bank_account).validate().is_err() {
         return Err(ImportError::Wrong("bank_account"));

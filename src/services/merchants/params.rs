@@ -16,6 +16,7 @@ use crate::limits::{
     TEXT_LENGTH_MAX,
 };
 use crate::params::rules::{self, calendar_date, is_abn};
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, HttpUrl, Params};
 use crate::services::bank_accounts::params::NewBankAccount;
 
@@ -224,7 +225,7 @@ impl LegalEntity {
 fn registration_number(entity: &LegalEntity) -> Result<(), ValidationError> {
     let number = entity.business_registration_number.trim();
     let (is_valid, predicate) = match entity.country() {
-        Country::Australia => (is_abn(number), "is not valid"),
+        Country::Australia => (is_abn(number), INVALID),
         Country::NewZealand
         | Country::Singapore
         | Country::HongKong

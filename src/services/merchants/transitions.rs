@@ -69,14 +69,15 @@ pub async fn decide_as_operator(
 /// Returns the account that referred a merchant, as named by the merchant's own account.
 ///
 ///
-/// Refusals, first match wins: `service_unavailable`, `not_found`.
+/// Refusals: `not_found`; `service_unavailable` while a snapshot is restored into one of the two.
 pub(super) async fn partner_of(store: &Store, id: MerchantToken) -> Result<account::Model, Error> {
-    installation::refuse_while_restoring(store.read()).await?;
     let open = |id| account::Entity::find_by_id(id).filter(account::Column::ClosedAt.is_null());
     let not_found = || Error::from(ErrorCode::NotFound);
     let own = open(AccountToken::new(id.id())).one(store.read()).await?.ok_or_else(not_found)?;
     let partner = own.referred_by.ok_or_else(not_found)?;
-    open(partner).one(store.read()).await?.ok_or_else(not_found)
+    let partner = open(partner).one(store.read()).await?.ok_or_else(not_found)?;
+    installation::refuse_while_restoring(store.read(), &[own.id, partner.id]).await?;
+    Ok(partner)
 }
 
 /// A decision to record.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use validator::Validate;
 use wallet::{WalletAToken, WalletGToken};
 
+use crate::params::values::{BLANK, INVALID};
 use crate::params::{FieldErrors, ParameterTree, Params};
 use crate::services::cards::params::{NewCard, NewNetworkToken};
 
@@ -44,7 +45,7 @@ impl NewPaymentSource {
         let Params { value: typed, mut faults } = tree.params::<SourceTypeParams>();
         if faults.has("type") {
             if typed.source.is_none() && !faults.has("source") {
-                faults.add("source", crate::params::values::BLANK);
+                faults.add("source", BLANK);
             }
             return Err(faults);
         }
@@ -70,7 +71,5 @@ fn read_payload<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Re
 
 /// The only message about a payload that cannot be used.
 pub fn unusable() -> FieldErrors {
-    let mut faults = FieldErrors::default();
-    faults.add("source", crate::params::values::INVALID);
-    faults
+    FieldErrors::one("source", INVALID)
 }

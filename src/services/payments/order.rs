@@ -152,6 +152,14 @@ impl ChargeOrder {
         Ok(Self { intent: Box::new(ChargeIntent { row, card, token }), call })
     }
 
+    /// Gives the charge this token, and so its call this key.
+    #[must_use]
+    pub fn named(mut self, id: ChargeToken) -> Self {
+        self.intent.row.id = id;
+        self.call.key = creation_key(&self.intent.row);
+        self
+    }
+
     /// Keeps the hash of the caller's Idempotency-Key in the row, so that any worker that learns the outcome can store the
     /// response.
     #[must_use]

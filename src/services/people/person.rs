@@ -13,6 +13,8 @@ pub struct Person {
     pub identity: Identity,
     /// The rights of their roles, as a restricted key would have them.
     pub restriction: KeyRestriction,
+    /// The hash of the session's secret; `None` until one is opened.
+    pub session: Option<Vec<u8>>,
 }
 
 impl Person {
@@ -26,7 +28,7 @@ impl Person {
             rights,
             networks: Vec::new(),
         };
-        Self { identity, restriction }
+        Self { identity, restriction, session: None }
     }
 
     /// Returns the name in the audit trail.

@@ -48,6 +48,7 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
         // deadlocks, the database reports it, and one of the two units runs again.
         let ending = subscription::Entity::update_of(last.account_id)
             .filter(subscription::Column::PlanId.eq(last.id))
+            .filter(subscription::Column::EndsAt.is_not_null())
             .col_expr(subscription::Column::EndsAt, Expr::value(None::<i64>));
         ending.exec(tx).await?;
     }

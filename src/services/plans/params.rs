@@ -42,7 +42,7 @@ pub struct NewPlan {
     /// The length of the trial, in units of `trial_interval_unit`; there is no trial if it is 0 or absent.
     #[validate(range(min = 0, max = PLAN_INTERVAL_MAX))]
     pub trial_interval: Option<i64>,
-    /// The unit of `trial_interval`; required for a trial, and otherwise empty or absent.
+    /// The unit of `trial_interval`; required for a trial; without one it may be absent, and means nothing.
     #[schema(value_type = Option<TrialIntervalUnit>)]
     pub trial_interval_unit: Option<IntervalUnit>,
     /// What customers may do with their subscriptions; they may `cancel` if it is absent.

@@ -36,7 +36,7 @@ pub struct Plan {
     trial_interval: i32,
     /// The unit of `interval`.
     interval_unit: IntervalUnit,
-    /// The unit of `trial_interval`; empty if there is no trial.
+    /// The unit of `trial_interval`, as it was sent: without a trial it means nothing, and is empty if it was not sent.
     #[schema(value_type = TrialIntervalUnit)]
     trial_interval_unit: &'static str,
     /// What customers may do with their subscriptions.
@@ -54,7 +54,7 @@ impl ToSchema for TrialIntervalUnit {}
 
 impl PartialSchema for TrialIntervalUnit {
     fn schema() -> RefOr<Schema> {
-        string_enum::or_empty::<IntervalUnit>("The unit of a trial's length; empty without a trial.").into()
+        string_enum::or_empty::<IntervalUnit>("The unit of a trial's length, or empty.").into()
     }
 }
 

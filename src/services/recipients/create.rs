@@ -7,6 +7,7 @@ use entity::{BankAccountToken, recipient};
 use store::Tx;
 
 use crate::error::Error;
+use crate::params::values::{INVALID, USED};
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::{Account, Caller, Context};
@@ -26,9 +27,6 @@ pub(super) struct RecipientParams<'a> {
     pub inline: Option<&'a NewBankAccount>,
     pub token: Option<&'a str>,
 }
-
-const USED: &str = "has already been used";
-const UNKNOWN: &str = "is not valid";
 
 impl RecipientParams<'_> {
     /// Finds the bank account that the parameters name, if any; that there are two is a fault already. `own` is the recipient's
@@ -70,7 +68,7 @@ async fn stored(
             return Ok(Some(BankAccountToAttach::Stored(row)));
         }
         Some(_) => faults.add("bank_account_token", USED),
-        None => faults.add("bank_account_token", UNKNOWN),
+        None => faults.add("bank_account_token", INVALID),
     }
     Ok(None)
 }
@@ -92,9 +90,8 @@ impl BankAccountToAttach {
             }
             Self::Stored(row) => {
                 let there = bank_accounts::in_unit(tx, account.id(), row.id).await?.is_some();
-                let mut faults = FieldErrors::default();
-                faults.add("bank_account_token", if there { USED } else { UNKNOWN });
-                Err(faults.into())
+                let predicate = if there { USED } else { INVALID };
+                Err(FieldErrors::one("bank_account_token", predicate).into())
             }
         }
     }

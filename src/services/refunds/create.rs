@@ -55,7 +55,9 @@ struct CreateRefundUnit {
 async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
     let charge = lock_charge(tx, unit).await?;
     if unit.amount > refundable_amount(&charge)? && !mutants::is(Mutant::RefundNotCompared) {
-        return Err(fault("amount", "You have tried to refund more than the original charge"));
+        return Err(
+            FieldErrors::one("amount", "You have tried to refund more than the original charge").into()
+        );
     }
     let now = unit.account.now;
     let row = refund::Model {
@@ -91,10 +93,10 @@ async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
 /// Refusals: `invalid_resource`, on charge.
 pub fn refundable_amount(charge: &charge::Model) -> Result<i64, Error> {
     if charge.state != ChargeState::Captured {
-        return Err(fault("charge", "has not been captured"));
+        return Err(FieldErrors::one("charge", "has not been captured").into());
     }
     if charge.disputes_standing > 0 {
-        return Err(fault("charge", "is disputed"));
+        return Err(FieldErrors::one("charge", "is disputed").into());
     }
     Ok(charge.amount - charge.amount_refunded)
 }
@@ -104,12 +106,6 @@ async fn lock_charge(tx: &Tx, unit: &CreateRefundUnit) -> Result<charge::Model, 
     let charge = charge::Entity::at(unit.account.id(), unit.charge);
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
     charge.ok_or_else(|| ErrorCode::NotFound.into())
-}
-
-fn fault(param: &str, predicate: &'static str) -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add(param, predicate);
-    faults.into()
 }
 
 /// Returns the amount a refund takes from the ledger: its amount at the charge's rate, at most the rest of the charge's

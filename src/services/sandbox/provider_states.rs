@@ -1,6 +1,8 @@
 //! POST /sandbox/provider_states: what the verifier of a pact asks of a provider before an interaction, and after it
 //! (`docs/decisions.md`, 473).
 
+use std::sync::Arc;
+
 use entity::api_key::KeyKind;
 use entity::provider_state::{ProviderState, StateAction};
 use serde::Serialize;
@@ -9,10 +11,10 @@ use serde_json::{Map, Value, json};
 use validator::Validate;
 
 use crate::error::{Error, ErrorCode};
-use crate::params::values::BLANK;
+use crate::params::values::{BLANK, USED};
 use crate::params::{self, FieldErrors, Params};
 use crate::services::charges::{ChargeRequestInfo, create as create_charge};
-use crate::services::context::{Caller, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
 use crate::services::sandbox::params::NewProviderState;
 use crate::services::sandbox::view::ProviderStateValues;
@@ -36,24 +38,46 @@ pub async fn change(
 ) -> Result<ProviderStateValues, Error> {
     let NewProviderState { state, params, action, .. } = params.valid()?;
     let state = state.unwrap_or(ProviderState::Account);
-    let (task, account) = (Ctx::clone(ctx), caller.account.clone());
-    let values = ctx.in_own_task(async move {
-        let caller = Caller::without_key(account);
-        let params = params.unwrap_or_default();
-        let mut change =
-            StateChange { ctx: &task, caller: &caller, params, values: ProviderStateValues::default() };
+    let (task, caller) = (Ctx::clone(ctx), caller.clone());
+    ctx.in_own_task(async move {
+        claim(&task, &caller).await?;
+        let (own, values) = (Caller::without_key(caller.account.clone()), ProviderStateValues::default());
+        let mut change = StateChange { ctx: &task, caller: &own, params: params.unwrap_or_default(), values };
         let done = match action.unwrap_or(StateAction::Setup) {
             StateAction::Setup => change.set_up(state).await,
             StateAction::Teardown => change.tear_down(state).await,
         };
-        done.map_err(refused)?;
-        Ok(change.values)
+        answer(&task, &caller, done.map(|()| change.values).map_err(refused)).await
+    })
+    .await
+}
+
+/// Claims the request's own Idempotency-Key before the first record is made, because the records have commits of their own.
+///
+/// Refusals: `idempotency_key_in_use`.
+async fn claim(ctx: &Context, caller: &Caller) -> Result<(), Error> {
+    let Some(claim) = &caller.claim else { return Ok(()) };
+    let data = (caller.account.id(), Arc::clone(claim), ctx.trusted.latest());
+    ctx.store.write(data, async |tx, (account, claim, at)| claim.record(tx, *account, *at)).await?;
+    claim.hold();
+    Ok(())
+}
+
+/// Stores the response under the claimed key, or releases the key of a state that failed.
+async fn answer(
+    ctx: &Context,
+    caller: &Caller,
+    made: Result<ProviderStateValues, Error>,
+) -> Result<ProviderStateValues, Error> {
+    let Some(claim) = &caller.claim else { return made };
+    let response = made.as_ref().ok().map(|values| claim.response(values)).transpose()?;
+    let data = (Arc::clone(&ctx.vault), caller.account.id(), Arc::clone(claim), response);
+    let unit = ctx.store.write(data, async |tx, (vault, account, claim, response)| match response {
+        Some(response) => idempotency::store_response(tx, vault, *account, claim.hash(), response),
+        None => idempotency::release_key(tx, *account, claim.hash()).await,
     });
-    let values = values.await?;
-    if caller.claim.is_none() {
-        return Ok(values);
-    }
-    idempotency::write(ctx, caller, values, async |_, values| Ok(values.clone())).await
+    unit.await?;
+    made
 }
 
 /// Returns the refusal of a state whose record was refused: parameters are named as the operation that makes the record names them.
@@ -62,9 +86,7 @@ fn refused(error: Error) -> Error {
     if code == ErrorCode::InvalidResource || (code.status() >= 500 && code != ErrorCode::GatewayError) {
         return error;
     }
-    let mut faults = FieldErrors::default();
-    faults.add("params", format!("make no such state: {}", code.code()));
-    Error::Invalid(faults)
+    FieldErrors::one("params", format!("make no such state: {}", code.code())).into()
 }
 
 /// A change on the way.
@@ -209,7 +231,7 @@ impl StateChange<'_> {
         let params = self.read(self.payment(&json!({})));
         let request = self.request(Some(&outcome));
         let Err(error) = Box::pin(create_charge(self.ctx, self.caller, params, request)).await else {
-            return Err(fault("outcome", "is no decline"));
+            return Err(FieldErrors::one("outcome", "is no decline").into());
         };
         let Some(charge) = error.charge_token() else { return Err(error) };
         self.values.0.insert("charge_token", charge.to_owned());
@@ -264,7 +286,7 @@ impl StateChange<'_> {
 
     /// Returns the claim of the request that is in flight.
     fn claim(&self) -> Result<IdempotencyClaim, Error> {
-        let named = |name| self.text(name).ok_or_else(|| fault(name, BLANK));
+        let named = |name| self.text(name).ok_or_else(|| FieldErrors::one(name, BLANK));
         let parameters = self.params.get("parameters").cloned().unwrap_or_else(|| json!({}));
         let request = IdempotentRequest {
             kind: KeyKind::Secret,
@@ -296,7 +318,7 @@ impl StateChange<'_> {
             self.ctx.store.write(claim, async |tx, (account, claim, at)| claim.record(tx, *account, *at));
         match unit.await {
             Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => {
-                Err(fault("idempotency_key", "has already been used"))
+                Err(FieldErrors::one("idempotency_key", USED).into())
             }
             claimed => claimed,
         }
@@ -313,12 +335,6 @@ impl StateChange<'_> {
         });
         unit.await
     }
-}
-
-fn fault(param: &str, predicate: &'static str) -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add(param, predicate);
-    Error::Invalid(faults)
 }
 
 /// Replaces values in an object; objects within it are merged.

@@ -4,6 +4,7 @@ use base::card_number::CardNumber;
 use wallet::DeviceCard;
 
 use crate::error::Error;
+use crate::params::values::{BLANK, INVALID};
 use crate::params::{Params, non_blank};
 use crate::services::context::{Caller, Context};
 use crate::services::sandbox::params::{NewWalletPayload, WalletType};
@@ -30,7 +31,7 @@ pub async fn create(
         None => None,
     };
     if number.is_none() && !new_payload.number.expose().is_empty() {
-        faults.add("number", "is not valid");
+        faults.add("number", INVALID);
     }
     let certificate = match (new_payload.r#type, non_blank(new_payload.certificate_token.as_deref())) {
         (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
@@ -40,7 +41,7 @@ pub async fn create(
     let readable = !["type", "certificate_token"].iter().any(|param| faults.has(param));
     if readable && new_payload.r#type == WalletType::WalletA && merchant.is_none() {
         let missing = non_blank(new_payload.certificate_token.as_deref()).is_none();
-        faults.add("certificate_token", if missing { "can't be blank" } else { "is not valid" });
+        faults.add("certificate_token", if missing { BLANK } else { INVALID });
     }
     let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };
 

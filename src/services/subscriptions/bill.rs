@@ -3,14 +3,15 @@
 
 use base::mutants::{self, Mutant};
 use entity::charge::Origin;
+use entity::event::EventType;
 use entity::subscription::{self, Column};
-use entity::{Owned, Timestamp, card, charge, customer, plan};
+use entity::{ChargeToken, Owned, Timestamp, card, charge, customer, plan};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use store::Tx;
 
-use super::course::{Bill, next_interval};
+use super::course::{Bill, next_interval, punctual_billing_at};
 use super::create::order;
-use super::record_outcome::{BillPayment, BillingOutcome};
+use super::record_outcome::{BillPayment, BillingOutcome, record_failed_renewal};
 use super::rows::{lock_subscription, plan_by_id, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
@@ -23,7 +24,7 @@ use crate::services::payments::creation::{
     NewPayment, PaymentIntent, PaymentProgress, make_payment, record_row,
 };
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
-use crate::services::{cards, customers};
+use crate::services::{acquirer_lookup, cards, customers};
 
 /// Bills the next interval of subscriptions: at the end of a trial, of an interval, or of the pause after a failed bill.
 pub struct BillingWork;
@@ -65,8 +66,15 @@ impl DueWork for BillingWork {
             });
             return unit.await.map(WorkResult::from);
         }
-        let ChargeOrder { intent, call } =
-            order(ctx, time.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
+        let Some(rate) = acquirer_lookup::rate(ctx, plan.currency).await? else {
+            let unit = time.write(ctx, (row, time.now(ctx)), async |tx, (seen, now)| {
+                refuse_renewal(tx, seen, *now).await
+            });
+            return unit.await.map(WorkResult::from);
+        };
+        let order =
+            order(ctx, time.account(), Origin::Renewal, (&bill, rate), (&plan, customer, card)).await?;
+        let ChargeOrder { intent, call } = order.named(renewal_token(ctx, &row, &bill));
         let intent = RenewalIntent { seen: row, charge: intent };
         // A customer's card is never spent.
         let (token, purpose) = (TokenUse::Inline, BillPayment { claim: None });
@@ -78,6 +86,14 @@ impl DueWork for BillingWork {
             PaymentProgress::Recorded(outcome) => work_result(&outcome),
         }
     }
+}
+
+/// Returns the token of the charge that pays a bill (`docs/decisions.md`, 479). Attempts never have the same number.
+fn renewal_token(ctx: &Context, row: &subscription::Model, bill: &Bill) -> ChargeToken {
+    ctx.token_of_due(
+        punctual_billing_at(row),
+        &format!("renewal {} {} {}", row.id, bill.number, row.attempt + 1),
+    )
 }
 
 /// Returns what a worker reports of a bill.
@@ -107,6 +123,17 @@ async fn find_parties(
     Ok(Some((plan, customer, named.unwrap_or(primary))))
 }
 
+/// Fails a bill that the acquirer cannot take, without a charge: it does not take the plan's currency any more.
+async fn refuse_renewal(
+    tx: &Tx,
+    seen: &subscription::Model,
+    now: Timestamp,
+) -> Result<Option<WorkResult>, Error> {
+    let Some(row) = lock_due(tx, seen).await? else { return Ok(None) };
+    record_failed_renewal(tx, &row, now).await?;
+    Ok(Some(WorkResult::Event(EventType::SubscriptionRenewalFailed)))
+}
+
 /// Begins an interval that costs nothing, without a charge.
 async fn renew_free_of_charge(
     tx: &Tx,
@@ -114,13 +141,17 @@ async fn renew_free_of_charge(
     plan: &plan::Model,
     now: Timestamp,
 ) -> Result<Option<WorkResult>, Error> {
-    let row = lock_subscription(tx, seen).await?;
-    let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
-        return Ok(None);
-    };
+    let Some(row) = lock_due(tx, seen).await? else { return Ok(None) };
     let step = next(row.state, SubscriptionAction::Renew)?;
     put(tx, &row, next_interval(&row, step, plan), step.emits, now).await?;
     Ok(Some(step.emits.map_or(WorkResult::Silent, WorkResult::Event)))
+}
+
+/// Locks a subscription until the commit; `None` if it does not wait for this very bill any more.
+async fn lock_due(tx: &Tx, seen: &subscription::Model) -> Result<Option<subscription::Model>, Error> {
+    let row = lock_subscription(tx, seen).await?;
+    let guards = |row: &subscription::Model| (row.next_billing_at, row.attempt);
+    Ok(row.filter(|row| guards(row) == guards(seen)))
 }
 
 /// Reserves the subscription in the intent of its charge.

@@ -1,7 +1,7 @@
 //! Cancels subscriptions: for the merchant, for the customer, or because the customer is deleted.
 
-use entity::Timestamp;
 use entity::subscription::{self, Column, SubscriptionState};
+use entity::{TimeSpan, Timestamp, customer};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use store::Tx;
@@ -82,18 +82,30 @@ pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Resu
     let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
     let deletion = (row, caller.account.now, ctx.settings.erase_after);
     idempotency::write(ctx, caller, deletion, async |tx, (row, now, erase_after)| {
-        customers::delete::record(tx, row, *now, *erase_after).await?;
-        let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
-        let rows = visible(row.account_id)
-            .filter(Column::CustomerId.eq(row.id))
-            .filter(Column::State.is_in(open))
-            .order_by_asc(Column::Id)
-            .lock(LockType::NoKeyUpdate);
-        for row in rows.all(tx).await? {
-            let step = next(row.state, SubscriptionAction::CloseCustomer)?;
-            put(tx, &row, end_billing(&row, step, *now), step.emits, *now).await?;
-        }
-        Ok(())
+        delete_customer(tx, row, *now, *erase_after).await
     })
     .await
+}
+
+/// Deletes a customer with all its cards, and cancels its subscriptions, as a part of its caller's unit.
+///
+/// Refusals: `not_found`.
+pub(in crate::services) async fn delete_customer(
+    tx: &Tx,
+    row: &customer::Model,
+    now: Timestamp,
+    erase_after: Option<TimeSpan>,
+) -> Result<(), Error> {
+    customers::delete::record(tx, row, now, erase_after).await?;
+    let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
+    let rows = visible(row.account_id)
+        .filter(Column::CustomerId.eq(row.id))
+        .filter(Column::State.is_in(open))
+        .order_by_asc(Column::Id)
+        .lock(LockType::NoKeyUpdate);
+    for row in rows.all(tx).await? {
+        let step = next(row.state, SubscriptionAction::CloseCustomer)?;
+        put(tx, &row, end_billing(&row, step, now), step.emits, now).await?;
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use entity::charge::Origin;
 use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
-use entity::{CardToken, card, charge, customer, plan};
+use entity::{CardToken, Rate, card, charge, customer, plan};
 use store::Tx;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
@@ -11,7 +11,7 @@ use super::record_outcome::{pay, starts};
 use super::rows::{customer_held, record_event};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
-use crate::params::{Params, non_blank};
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
@@ -83,8 +83,9 @@ async fn subscribe(
         let unit = CreateSubscriptionUnit { row, plan, unknown };
         return idempotency::write(ctx, caller, unit, async |tx, unit| unit.free(tx).await).await;
     }
-    let order =
-        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
+    let rate = rate_of(ctx, &plan).await?;
+    let payer = (&plan, customer, named.unwrap_or(primary));
+    let order = order(ctx, account, Origin::Subscription, (&bill, rate), payer).await?;
     let ChargeOrder { intent: charge, call } = order.under_key(caller);
     let intent = SubscribeIntent { unit: CreateSubscriptionUnit { row, plan, unknown }, charge };
     pay(ctx, caller, intent, call, unknown).await
@@ -106,23 +107,28 @@ pub(super) async fn card_of(
     card.filter(|card| card.customer_id == Some(customer.id)).ok_or_else(Error::not_the_customers_card)
 }
 
+/// Returns the rate of a plan's currency.
+///
+/// Refusals: `service_unavailable`; `invalid_resource` if the acquirer does not take the currency any more.
+pub(super) async fn rate_of(ctx: &Context, plan: &plan::Model) -> Result<Rate, Error> {
+    let untaken = || Error::subscription(FieldErrors::one("plan_token", "is not in a supported currency"));
+    acquirer_lookup::rate(ctx, plan.currency).await?.ok_or_else(untaken)
+}
+
 /// Makes the order of a bill, with the customer's e-mail, the plan's name, and the address from which the customer was
 /// created.
-///
-/// Refusals: `service_unavailable` if the acquirer returns no rate.
 pub(super) async fn order(
     ctx: &Context,
     account: &Account,
     origin: Origin,
-    bill: &Bill,
+    (bill, rate): (&Bill, Rate),
     (plan, customer, card): (&plan::Model, customer::Model, card::Model),
 ) -> Result<ChargeOrder, Error> {
-    let rate = acquirer_lookup::rate(ctx, plan.currency).await?;
     let terms = Terms {
         origin,
         amount: bill.sum(),
         currency: plan.currency,
-        rate: rate.ok_or_else(|| Error::internal("the acquirer does not take a plan's currency any more"))?,
+        rate,
         capture: true,
         email: customer.email,
         description: plan.name.clone(),

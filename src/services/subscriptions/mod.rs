@@ -20,6 +20,7 @@ pub mod state;
 pub mod update;
 pub mod view;
 
+pub(super) use cancel::delete_customer;
 pub use cancel::{cancel, cancel_of_customer, close_customer, unsubscribe};
 pub use create::{create, create_for_plan};
 pub use entries::ledger;

@@ -6,10 +6,10 @@ use entity::subscription;
 use store::Tx;
 
 use super::course::{Bill, continue_interval, restarted};
-use super::create::order;
+use super::create::{order, rate_of};
 use super::find::by_token;
 use super::record_outcome::pay;
-use super::rows::{customer_held, lock_subscription, plan_of, put};
+use super::rows::{customer_held, lock_subscription, plan_by_id, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -33,7 +33,9 @@ pub async fn reactivate(
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let params = params.valid().map_err(Error::subscription)?;
-    let plan = plan_of(ctx.store.read(), &row).await?;
+    let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
+    // Deleted meanwhile.
+    let plan = plan.ok_or(ErrorCode::NotFound)?;
     let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
     let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
     let unit = ReactivateUnit { row, plan, account: account.clone() };
@@ -47,7 +49,8 @@ pub async fn reactivate(
         None => None,
     };
     let payer = (&unit.plan, customer, named.unwrap_or(primary));
-    let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
+    let rate = rate_of(ctx, payer.0).await?;
+    let order = order(ctx, account, Origin::Subscription, (&bill, rate), payer).await?;
     let ChargeOrder { intent: charge, call } = order.under_key(caller);
     pay(ctx, caller, ReactivateIntent { unit, charge }, call, ErrorCode::InvalidState).await
 }

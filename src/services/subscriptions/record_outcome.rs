@@ -161,7 +161,11 @@ impl BillPayment {
 }
 
 /// Bills it again later, or ends it.
-async fn record_failed_renewal(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
+pub(super) async fn record_failed_renewal(
+    tx: &Tx,
+    row: &subscription::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
     let plan = plan_of(tx, row).await?;
     let was_due = row.next_billing_at.is_some();
     let step = next(row.state, SubscriptionAction::Refuse)?;

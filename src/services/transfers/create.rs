@@ -11,6 +11,7 @@ use super::record;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::limits::TRANSFER_RETURNS_AFTER;
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Params};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
@@ -75,7 +76,7 @@ async fn find_payee(
     match recipients::find::by_token(ctx.store.read(), account, token).await {
         Ok(recipient) => Ok(Some(Payee::Recipient(recipient.id))),
         Err(error) if error.code() == ErrorCode::NotFound => {
-            faults.add("recipient", "is not valid");
+            faults.add("recipient", INVALID);
             Ok(None)
         }
         Err(error) => Err(error),

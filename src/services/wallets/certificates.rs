@@ -9,6 +9,7 @@ use wallet::{Merchant, Unreadable};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
+use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
@@ -140,9 +141,7 @@ async fn activate(
 }
 
 fn unfit() -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add("pem", "is not valid");
-    faults.into()
+    FieldErrors::one("pem", INVALID).into()
 }
 
 /// Deletes a certificate and its key: payloads encrypted to that key can never be decrypted again.

@@ -8,6 +8,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
+use crate::params::values::USED;
 use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
@@ -30,10 +31,10 @@ pub async fn register(
     enabled(account)?;
     let domain_name = params.valid()?.domain_name.to_ascii_lowercase();
     if find(ctx, account, &domain_name).await?.is_some() {
-        return Err(wrong("has already been used"));
+        return Err(FieldErrors::one("domain_name", USED).into());
     }
     if !is_verified(ctx, &domain_name).await {
-        return Err(wrong("does not host the verification file"));
+        return Err(FieldErrors::one("domain_name", "does not host the verification file").into());
     }
     let row = wallet_domain::Model {
         account_id: account.id(),
@@ -45,7 +46,7 @@ pub async fn register(
         let insert = wallet_domain::Entity::insert(row.clone().into_active_model());
         let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
         match insert.exec_without_returning(tx).await? {
-            0 => Err(wrong("has already been used")),
+            0 => Err(FieldErrors::one("domain_name", USED).into()),
             _ => Ok(WalletDomain::from(row.clone())),
         }
     });
@@ -60,12 +61,6 @@ async fn is_verified(ctx: &Context, domain_name: &str) -> bool {
     }
     let file = format!("https://{domain_name}{VERIFICATION_FILE}");
     ctx.outbound.get(&file, WALLET_ANSWER).await == Ok(200)
-}
-
-fn wrong(predicate: &'static str) -> Error {
-    let mut faults = FieldErrors::default();
-    faults.add("domain_name", predicate);
-    faults.into()
 }
 
 pub(super) async fn find(

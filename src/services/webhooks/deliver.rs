@@ -144,7 +144,10 @@ fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<DeliveryOutcome
     let retry = usize::try_from(leased.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (&refused, retry) {
         (None, _) => (WebhookAction::Accepted, None),
-        (Some(_), Some(pause)) => (WebhookAction::Refused, Some(now + jittered(*pause, share))),
+        (Some(_), Some(pause)) => {
+            // On a whole second, as `next_run` shows it: a clock that is moved there finds it due.
+            (WebhookAction::Refused, Some((now + jittered(*pause, share)).next_second()))
+        }
         (Some(_), None) => (WebhookAction::RefusedAtLast, None),
     };
     let state =

@@ -5,7 +5,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use super::operations;
-use crate::harness::{Answer, Client, card, charge, charge_with, rules, token_of, with};
+use crate::harness::{Answer, Client, PDF, card, charge, charge_with, rules, token_of, with};
 
 const ACCOUNT: &str = "/1/sandbox/account";
 
@@ -53,6 +53,33 @@ rules! {
         let good = strictly(&client, "/1/charges", &charge(400)).await;
         good.ok(201);
         assert_eq!(applied(&good), Some("handling=strict"));
+    }
+
+    async fn an_empty_object_without_its_type_has_no_unknown_parameter(app) {
+        let client = app.client();
+        for body in ["{}", " { } ", "[]"] {
+            let request = client.request(Method::POST, "/1/sandbox/snapshots").header("Prefer", "handling=strict");
+            client.send(request.body(Body::from(body)).unwrap()).await.ok(201);
+        }
+    }
+
+    async fn a_file_of_another_name_is_an_unknown_parameter(app) {
+        let client = app.client();
+        let part = |head: &str, text: &str| format!("--x\r\nContent-Disposition: form-data; {head}\r\n\r\n{text}\r\n");
+        let pdf = std::str::from_utf8(PDF).unwrap();
+        let body = [
+            part("name=\"file\"; filename=\"a.pdf\"", pdf), part("name=\"purpose\"", "dispute_evidence"),
+            part("name=\"attachment\"; filename=\"b.pdf\"", pdf), "--x--\r\n".into(),
+        ].concat();
+        let upload = async |prefer: &str| {
+            let request = client.request(Method::POST, "/1/files").header("Prefer", prefer);
+            let request = request.header(header::CONTENT_TYPE, "multipart/form-data; boundary=x");
+            client.send(request.body(Body::from(body.clone())).unwrap()).await
+        };
+        let refused = app.unchanged(upload("handling=strict")).await;
+        refused.refused(422, "invalid_resource");
+        assert_eq!(messages(&refused)[0]["code"], "attachment_unknown");
+        upload("handling=lenient").await.ok(200);
     }
 
     async fn unknown_parameters_are_told_with_every_other_fault(app) {

@@ -1,6 +1,7 @@
 //! The billing run, through the account's clock (`docs/decisions.md`, 183 to 187, 191 and 192).
 
 pub mod course;
+mod currencies;
 mod model;
 mod plans;
 mod races;

@@ -227,6 +227,9 @@ rules! {
             let hit = search(&client, &[("start_date", from), ("end_date", to)]).await;
             assert_eq!(tokens(&hit).iter().collect::<Vec<_>>(), hits, "{from} {to}");
         }
+        for other in ["2026/3/3", "2026-3-3", "2026/ 3/ 3", "26/03/03"] {
+            search(&client, &[("start_date", other)]).await.refused(422, "invalid_resource");
+        }
         let both = search(&client, &[("query", "test@"), ("start_date", "2026/03/03")]).await;
         assert_eq!(both.ok(200), json!([]), "words and dates are both wanted");
     }

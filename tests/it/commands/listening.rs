@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::process::{PAYMENT, Process, free_address};
-use crate::harness::{Behaviour, Installed, Receiver, operated, token};
+use crate::harness::process::{PAYMENT, Process, free_address, pause};
+use crate::harness::{Behaviour, Database, Installed, Receiver, operated, token};
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// A program that says nothing for so long says nothing any more.
@@ -110,6 +110,23 @@ fn serve_at(installed: &Installed, address: SocketAddr) -> Process {
 }
 
 operated! {
+    async fn what_a_command_does_beside_the_server_is_shown_at_once(installed) {
+        // A copy over PostgreSQL looks by itself after ten to fifteen seconds.
+        if installed.database == Database::Postgres {
+            return;
+        }
+        let server = installed.serve();
+        let listening = Listening::to(installed, &server, &["--json"]);
+        // It waits for the next event by now.
+        pause(Duration::from_secs(1));
+        let begun = Instant::now();
+        installed.records(&["deposit", "create", &installed.account(), "--amount", "500"]);
+        assert_eq!(listening.event()["event"]["type"], "deposit.created");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}: a wait ends after 20 seconds", begun.elapsed());
+        listening.ends();
+        server.stopped();
+    }
+
     async fn each_event_is_forwarded_once_in_order_and_signed_as_a_webhook_is(installed) {
         let (server, receiver, webhooks) = (installed.serve(), Receiver::start().await, Receiver::start().await);
         let (key, _) = server.keys();

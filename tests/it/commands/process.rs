@@ -90,10 +90,10 @@ fn keys_and_payments_outlive_a_restart_and_a_given_pair_is_added() {
     let file = data.path().join("publishable");
     std::fs::write(&file, "pk_of_a_file\n").unwrap();
     let given = &mut program(data.path());
-    given.env("CARD_PAYMENTS_SECRET_KEY", "given_secret").env("CARD_PAYMENTS_PUBLISHABLE_KEY_FILE", &file);
+    given.env("CARD_PAYMENTS_SECRET_KEY", "given:secret").env("CARD_PAYMENTS_PUBLISHABLE_KEY_FILE", &file);
     let server = Process::start(given);
-    assert_eq!(server.keys(), ("given_secret".to_owned(), "pk_of_a_file".to_owned()));
-    for key in [&secret, "given_secret"] {
+    assert_eq!(server.keys(), ("given:secret".to_owned(), "pk_of_a_file".to_owned()));
+    for key in [&secret, "given:secret"] {
         assert_eq!(server.ask("GET", &path, Some(key), "").ok(200), charge, "{key}");
     }
     server.stopped();

@@ -370,7 +370,9 @@ fn every_list_that_a_form_sends_is_read_as_one() {
             lists.insert(name.as_str());
         }
     }
-    assert_eq!(Vec::from_iter(lists), LISTS);
+    // Lists within an object are of no form that the document describes.
+    let outermost = LISTS.iter().filter_map(|path| if let [name] = path { Some(*name) } else { None });
+    assert_eq!(Vec::from_iter(lists), outermost.collect::<Vec<_>>());
 }
 
 #[test]

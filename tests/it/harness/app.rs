@@ -1,8 +1,8 @@
 //! A whole server without its socket.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -275,10 +275,31 @@ impl App {
         self.start_again().await;
     }
 
-    async fn start_again(&mut self) {
+    /// Copies SQLite's database, as `card-payments backup` does.
+    pub fn back_up(&self, copy: &Path) {
+        let environment = self.installation.environment.name();
+        store::backup(self.location(), environment, copy, &(), &AtomicBool::new(false)).unwrap();
+    }
+
+    /// Ends the process, puts a copy in the place of its database (`docs/operating/backup.md`), and starts another one.
+    pub async fn restore(&mut self, copy: &Path) {
+        self.end().await;
+        let Location::Sqlite { path } = self.location() else { panic!("a file") };
+        for log in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{log}", path.display()));
+        }
+        std::fs::copy(copy, path).unwrap();
+        self.start_again().await;
+    }
+
+    async fn end(&mut self) {
         drop(self.inner.take());
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
         eventually(async || self.installation.location.lock().is_ok()).await;
+    }
+
+    async fn start_again(&mut self) {
+        self.end().await;
         let Installation { location, .. } = &self.installation;
         self.inner = Some(self.installation.open(location, &self.clock).await);
     }

@@ -1,9 +1,11 @@
 //! A browser in the dashboard.
 
 use axum::body::Body;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, header, request};
+use tokio::task::JoinHandle;
 use url::form_urlencoded;
 
+use super::sending::send_slowly;
 use super::{Answer, App, Client};
 
 /// The server's origin.
@@ -49,12 +51,8 @@ impl Browser {
         self.send_as(method, path, ("application/x-www-form-urlencoded", form)).await
     }
 
-    async fn send_as(
-        &mut self,
-        method: Method,
-        path: &str,
-        (content_type, form): (&str, Option<Vec<u8>>),
-    ) -> Answer {
+    /// Begins a request with its cookies; the origin is that of a form.
+    fn request(&self, method: Method, path: &str, is_form: bool) -> request::Builder {
         let mut request = self.client.request(method, path).header(header::HOST, "test");
         let own: Vec<_> = [&self.cookie, &self.attempt].into_iter().flatten().map(String::as_str).collect();
         if !own.is_empty() {
@@ -63,10 +61,31 @@ impl Browser {
         if let Some(forwarded) = &self.forwarded {
             request = request.header("x-forwarded-for", forwarded);
         }
-        if let Some(origin) = self.origin.filter(|_| form.is_some()) {
+        if let Some(origin) = self.origin.filter(|_| is_form) {
             request = request.header(header::ORIGIN, origin);
         }
-        let request = request.header(header::CONTENT_TYPE, content_type);
+        request
+    }
+
+    /// Sends a form whose end comes later.
+    pub async fn post_slowly(
+        &self,
+        path: &str,
+        pairs: &[(&str, &str)],
+    ) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let request = self.request(Method::POST, path, true);
+        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        send_slowly(&self.client, request, form).await
+    }
+
+    async fn send_as(
+        &mut self,
+        method: Method,
+        path: &str,
+        (content_type, form): (&str, Option<Vec<u8>>),
+    ) -> Answer {
+        let request = self.request(method, path, form.is_some()).header(header::CONTENT_TYPE, content_type);
         let answer =
             self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
         for cookie in cookies(&answer.headers) {

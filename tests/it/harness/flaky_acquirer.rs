@@ -61,6 +61,7 @@ pub struct FlakyAcquirer {
     settlings: AtomicUsize,
     references: Mutex<Vec<Option<String>>>,
     proofs: Mutex<Vec<Proof>>,
+    dropped: Mutex<Option<Currency>>,
 }
 
 impl Default for FlakyAcquirer {
@@ -76,6 +77,7 @@ impl Default for FlakyAcquirer {
             settlings: AtomicUsize::new(0),
             references: Mutex::default(),
             proofs: Mutex::default(),
+            dropped: Mutex::default(),
         }
     }
 }
@@ -99,6 +101,11 @@ impl FlakyAcquirer {
     /// Sets whether later questions about lost calls are answered.
     pub fn settle(&self, answered: bool) {
         *self.settles.lock().unwrap() = answered;
+    }
+
+    /// Takes a currency no more.
+    pub fn drop_currency(&self, currency: Currency) {
+        *self.dropped.lock().unwrap() = Some(currency);
     }
 
     /// Lets one late call or answer go; they go in the order of their calls.
@@ -200,6 +207,9 @@ impl Acquirer for FlakyAcquirer {
     }
 
     fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
+        if *self.dropped.lock().unwrap() == Some(currency) {
+            return std::future::ready(Ok(None)).boxed();
+        }
         self.simulator.rate(currency)
     }
 

@@ -1,10 +1,17 @@
 //! Requests as client libraries spell them: bodies of any type, or of none.
 
-use axum::body::Body;
+use std::future::ready;
+use std::io;
+
+use axum::body::{Body, Bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{Method, header};
+use futures::StreamExt;
+use futures::channel::{mpsc, oneshot};
+use futures::stream::once;
+use http::{Method, header, request};
 use serde_json::Value;
+use tokio::task::JoinHandle;
 
 use super::{Answer, Client};
 
@@ -40,6 +47,27 @@ pub async fn post_with(client: &Client, path: &str, headers: &[(&str, &str)], bo
     let request = client.request(Method::POST, path).header(header::CONTENT_TYPE, "application/json");
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     client.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// Sends a request whose body is not complete: the server has read the head and the first bytes. The second value sends the rest.
+pub async fn send_slowly(
+    client: &Client,
+    request: request::Builder,
+    text: String,
+) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
+    let (pieces, rest) = mpsc::unbounded::<Result<Bytes, io::Error>>();
+    let first = once(ready(Ok(text[..10].to_owned().into())));
+    // The server asks for the rest once it has the first piece.
+    let (asks, is_asked) = oneshot::channel();
+    let rest = once(async move {
+        asks.send(()).unwrap();
+        rest
+    });
+    let request = request.body(Body::from_stream(first.chain(rest.flatten()))).unwrap();
+    let client = client.clone();
+    let sending = tokio::spawn(async move { client.send_unchecked(request).await });
+    is_asked.await.unwrap();
+    (sending, move || pieces.unbounded_send(Ok(text[10..].to_owned().into())).unwrap())
 }
 
 /// Returns Basic credentials of any text.

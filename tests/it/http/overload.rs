@@ -8,12 +8,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use base::permits::Permit;
-use bytes::Bytes;
 use entity::refund;
-use futures::future::ready;
-use futures::stream::{FuturesUnordered, once};
+use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use http::{Method, header};
 use sea_orm::EntityTrait;
@@ -25,7 +22,7 @@ use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::process::{
     PAYMENT, Process, pause, program, read_first_response, read_response, request,
 };
-use crate::harness::sending::{self, form};
+use crate::harness::sending::{self, form, send_slowly};
 use crate::harness::{
     Answer, App, Client, application, card, charge, charge_with, eventually, rules, token_of,
 };
@@ -47,24 +44,11 @@ async fn is_free(app: &App) {
 
 /// A payment that has released its permit, because its body is not complete. The second value sends the rest.
 async fn paying_slowly(app: &App) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
-    let (pieces, rest) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
-    let text = charge(400).to_string();
-    let first = once(ready(Ok(text[..10].to_owned().into())));
-    // The server asks for the rest once it has the first piece, and its permit.
-    let (asks, is_asked) = futures::channel::oneshot::channel();
-    let rest = once(async move {
-        asks.send(()).unwrap();
-        rest
-    });
-    let body = first.chain(rest.flatten());
     let client = app.client();
-    let request = client.request(Method::POST, "/1/charges");
-    let request = request.header(header::CONTENT_TYPE, "application/json").body(Body::from_stream(body));
-    let paying = tokio::spawn(async move { client.send(request.unwrap()).await });
-    is_asked.await.unwrap();
+    let request = client.request(Method::POST, "/1/charges").header(header::CONTENT_TYPE, "application/json");
+    let (paying, rest) = send_slowly(&client, request, charge(400).to_string()).await;
     is_free(app).await;
-    let rest = text[10..].to_owned();
-    (paying, move || pieces.unbounded_send(Ok(rest.into())).unwrap())
+    (paying, rest)
 }
 
 rules! {

@@ -398,6 +398,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
         (changed("/keys/secret", json!("short")), "the document's keys is invalid"),
         (changed("/password_hash", json!("hunter2")), "the document's password_hash is invalid"),
         (changed("/application/contact/email", json!("x")), "the document's application is invalid"),
+        (changed("/application/contact/phone_number", json!(" ")), "the document's application is invalid"),
         (
             changed("/application/entity/business_registration_number", json!("1")),
             "the document's application is invalid",

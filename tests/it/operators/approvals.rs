@@ -162,7 +162,7 @@ async fn a_request_that_cannot_be_carried_out_stays_open_and_changes_nothing(dat
 
 async fn a_dispute_and_a_merchant_are_decided_by_two(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
-    app.execute("UPDATE accounts SET partner = TRUE, disputes = TRUE").await;
+    app.execute("UPDATE accounts SET partner = TRUE, disputes = FALSE").await;
     let client = app.client();
     let (merchant, charge) = (client.merchant().await, token_of(&client.captured(400).await));
     let store = &app.ctx().store;
@@ -180,6 +180,9 @@ async fn a_dispute_and_a_merchant_are_decided_by_two(database: Database) {
         assert!(approved.text.contains("<h1>Approved</h1>"), "{}", approved.text);
     }
     assert_eq!(client.get(&format!("/1/merchants/{merchant}")).await.ok(200)["status"], "active");
+    // The switch is about the merchant's API.
+    client.get(&format!("/1/disputes/{dispute}")).await.refused(400, "api_unavailable");
+    app.execute("UPDATE accounts SET disputes = TRUE").await;
     assert_eq!(client.get(&format!("/1/disputes/{dispute}")).await.ok(200)["status"], "cancelled");
     app.check_books().await;
 }
@@ -386,6 +389,25 @@ async fn a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker(dat
     app.check_books().await;
 }
 
+async fn a_session_that_ends_before_its_request_has_come_asks_for_and_decides_nothing(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    grace.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut grace).await;
+    for path in ["/transfer".to_owned(), format!("/{id}/approve")] {
+        let ada = Someone::with(&app, &provider, "ada", "accounting").await;
+        let form = [&[("form", ada.form.as_str())], &PAYOUT[..]].concat();
+        let (late, rest) = ada.browser.post_slowly(&format!("/dashboard/approvals{path}"), &form).await;
+        led(&end_sessions(&mut grace, &provider, "ada").await, "/dashboard/people");
+        let late = app.unchanged(async {
+            rest();
+            late.await.unwrap()
+        });
+        assert_eq!(late.await.status, 401, "{path}");
+    }
+    assert_eq!(in_state(&app, "pending").await, 1);
+}
+
 async fn a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
@@ -431,6 +453,7 @@ async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: 
 }
 
 on_both!(a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker);
+on_both!(a_session_that_ends_before_its_request_has_come_asks_for_and_decides_nothing);
 on_both!(a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it);
 on_both!(an_approval_and_the_end_of_its_askers_sessions_at_once_agree);
 on_both!(a_request_of_one_person_is_approved_once_by_another_one);

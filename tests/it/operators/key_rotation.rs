@@ -138,6 +138,8 @@ operated! {
         assert_eq!(installed.number(day).await, 2);
         let (code, stdout, _) = installed.run(&["account", "rotate-keys", &account, "--grace", "0h"]);
         assert_eq!((code, stdout.lines().count()), (Some(0), 3));
+        let page = server.ask("GET", "/dashboard", None, "");
+        assert!(page.body.contains("name=\"key\""), "the server knows the former key: {}", page.body);
         server.stopped();
         let server = installed.serve();
         let newest = server.keys();

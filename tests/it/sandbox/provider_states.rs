@@ -44,6 +44,21 @@ async fn keyed(client: &Client, key: &str, body: &Value) -> Answer {
 }
 
 rules! {
+    async fn of_a_state_that_is_asked_for_twice_at_once_under_one_key_one_is_made(app) {
+        let client = app.client();
+        let ask = async || {
+            let request = client.request(Method::POST, STATES).header("Idempotency-Key", "once");
+            let request = request.header(header::CONTENT_TYPE, "application/json");
+            client.send(request.body(Body::from(json!({ "state": "a charge" }).to_string())).unwrap()).await
+        };
+        let answers = futures::future::join_all((0..4).map(|_| ask())).await;
+        assert!(answers.iter().all(|answer| [201, 409].contains(&answer.status)));
+        let again = ask().await;
+        let made: Vec<_> = answers.iter().filter(|answer| answer.status == 201).map(|answer| answer.ok(201)).collect();
+        assert!(!made.is_empty() && made.iter().all(|values| *values == again.ok(201)), "{made:?}");
+        assert_eq!(client.listed().await, 1);
+    }
+
     async fn every_state_makes_what_it_says(app) {
         let client = app.client();
         for (state, about) in ProviderState::WORDS {

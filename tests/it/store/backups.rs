@@ -4,10 +4,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use entity::{ChargeToken, TimeSpan, charge};
+use sea_orm::EntityTrait;
+use serde_json::json;
 use store::{BackupError, Location};
 
 use crate::harness::process::{PAYMENT, Process, output, program, request, try_to_ask};
-use crate::harness::{Database, Installed, operated, token_of};
+use crate::harness::{App, Database, Installed, card, operated, token_of};
+
+/// A number of a known scheme that is in no table of test numbers.
+const REAL: &str = "4012888888881881";
 
 operated! {
     async fn a_backup_made_under_load_holds_all_that_was_answered_before_and_its_books_are_right(installed) {
@@ -78,6 +84,47 @@ operated! {
         server.stopped();
         assert_eq!(restored.run(&["ledger", "verify"]).0, Some(0));
     }
+}
+
+/// The acquirer repeats its answer to a key, so no card is charged twice.
+#[tokio::test]
+async fn a_restored_live_server_makes_forgotten_renewals_under_their_own_tokens_and_keys() {
+    let mut app = App::live(Database::Sqlite).await.unwrap();
+    let client = app.client();
+    let plan = client.plan(&json!({ "interval_unit": "week" })).await;
+    let [pays, owes] = [client.customer(REAL).await, client.customer(REAL).await].map(|made| token_of(&made));
+    for customer in [&pays, &owes] {
+        client.subscribed(&plan, customer).await;
+    }
+    let declined = json!({ "card": card("4100000000000001") });
+    client.put(&format!("/1/customers/{owes}"), &declined).await.ok(200);
+    drop(client);
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("copy.db");
+    app.back_up(&copy);
+    let weeks = async |app: &App| {
+        for _ in 0..15 {
+            app.clock.advance(TimeSpan::days(1));
+            app.do_due_work().await;
+        }
+        charges(app).await
+    };
+    let made = weeks(&app).await;
+    // Two firsts, two renewals, and one that is tried four times.
+    assert_eq!(made.len(), 8, "{made:?}");
+
+    app.restore(&copy).await;
+    assert_eq!(charges(&app).await.len(), 2);
+    // All that was due is late now.
+    let again = weeks(&app).await;
+    assert!(made.iter().all(|charge| again.contains(charge)), "{made:?} {again:?}");
+    app.check_books().await;
+}
+
+/// Returns the tokens of all charges, each with the acquirer's reference.
+async fn charges(app: &App) -> Vec<(ChargeToken, Option<String>)> {
+    let rows = charge::Entity::find().all(app.ctx().store.read()).await.unwrap();
+    rows.into_iter().map(|row| (row.id, row.acquirer_reference)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,12 @@
 //! Transfers that race never exceed the available balance (`docs/decisions.md`, 198 and 203).
 //! `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
+use entity::TimeSpan;
 use futures::future::join_all;
+use http::{Method, header};
+use serde_json::json;
 
+use crate::harness::sending::send_slowly;
 use crate::harness::{at_once, rounds, rules, token_of, until_served};
 use crate::transfers::over_the_balance;
 
@@ -30,6 +34,19 @@ rules! {
             left -= covered * cost;
             assert_eq!(client.balance().await, (left, 0));
         }
+    }
+
+    async fn a_transfer_that_began_before_midnight_sees_what_was_taken_after_it(app) {
+        let client = app.client();
+        app.opens_with(10_000).await;
+        let request = client.request(Method::POST, "/1/transfers").header(header::CONTENT_TYPE, "application/json");
+        let order = json!({ "description": "Late", "amount": 10_000, "currency": "AUD", "recipient": "self" });
+        let (late, rest) = send_slowly(&client, request, order.to_string()).await;
+        app.clock.advance(TimeSpan::days(1));
+        client.transfer(10_000, "self").await.ok(201);
+        rest();
+        over_the_balance(&late.await.unwrap());
+        assert_eq!(client.balance().await, (0, 0));
     }
 
     async fn refunds_and_transfers_take_turns_over_one_balance(app) {

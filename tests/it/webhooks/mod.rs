@@ -159,7 +159,7 @@ rules! {
             app.clock.advance(TimeSpan::seconds(pause - 1));
             app.do_due_work().await;
             assert_eq!(receiver.received().len(), n + 1);
-            app.clock.advance(TimeSpan::seconds(2));
+            app.clock.advance(TimeSpan::seconds(1));
         }
         app.do_due_work().await;
         let webhook = client.get(&path).await.ok(200);

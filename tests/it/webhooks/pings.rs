@@ -3,6 +3,7 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+use crate::harness::browser::Browser;
 use crate::harness::{
     Behaviour, Installed, Receiver, at_once, fields, operated, rounds, rules, token, token_of,
 };
@@ -32,6 +33,9 @@ rules! {
         assert_eq!(request.signatures(), [request.signature_under(endpoint["key"].as_str().unwrap())]);
         assert!(other.received().is_empty());
         assert_eq!(client.newest_webhook().await["status"], "completed");
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let page = browser.page(&format!("/events/{}", token(&event))).await;
+        assert!(page.contains(&format!("/dashboard/webhooks/{}", token(&sent))), "{page}");
     }
 
     async fn a_ping_that_is_not_accepted_is_retried_and_may_be_replayed(app) {

@@ -38,7 +38,9 @@ pub(crate) const COPYING: &str = "copying";
 pub(crate) const FOLLOWED_BY: &str = "followed_by";
 /// The entry of a source that is written no more: the database that it has moved to.
 pub(crate) const MOVED_TO: &str = "moved_to";
-/// All of these, which are of a database and not of its installation, as SQL lists them.
+/// What the entry of an account begins with whose rows a snapshot replaces in several commits.
+pub const RESTORING: &str = "restoring ";
+/// Those of a copy, which are of a database and not of its installation, as SQL lists them.
 pub(crate) const MARKS: &str = "'copying', 'followed_by', 'moved_to'";
 
 /// A key of the vault.
@@ -127,6 +129,12 @@ pub(crate) async fn installation_entry(
     let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
     let row = connection.query_one_raw(statement(connection, &sql)).await?;
     row.map(|row| row.try_get("", "value")).transpose()
+}
+
+/// Returns whether the rows of an account are being replaced.
+pub(crate) async fn is_restoring(connection: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    let sql = format!("SELECT 1 AS n FROM installation WHERE name LIKE '{RESTORING}%'");
+    Ok(connection.query_one_raw(statement(connection, &sql)).await?.is_some())
 }
 
 /// Returns whether the first tables exist: a first migration that was killed may have left only its own record.

@@ -29,7 +29,7 @@ def verify_webhook(headers: Mapping[str, str], body: bytes, key: str) -> KnownEv
     try:
         identifier, timestamp = lower["webhook-id"], lower["webhook-timestamp"]
         known = lower["webhook-signature"].split(" ")
-        age = time.time() - int(timestamp)
+        age = int(time.time()) - int(timestamp)
     except (KeyError, ValueError):
         raise WebhookRefused("the request has not the headers of a webhook") from None
     if abs(age) > TOLERANCE:

@@ -24,6 +24,25 @@ on_both!(a_deleted_customer_is_erased_after_the_operators_time, crate::harness::
     super::a_deleted_customer_is_erased_after_the_operators_time(app)
 });
 
+rules! {
+    async fn a_restored_snapshot_with_a_running_subscription_does_not_bring_a_person_back(app) {
+        let client = app.client();
+        let customer = token_of(&client.customer("4200000000000000").await);
+        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
+        let snapshot = token_of(&client.post("/1/sandbox/snapshots", &json!({})).await.ok(201));
+        client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+        erase(app, &customer).await.unwrap();
+        ends(app).await;
+        client.put(&format!("/1/sandbox/snapshots/{snapshot}/restore"), &json!({})).await.ok(200);
+        app.do_due_work().await;
+        client.get(&format!("/1/customers/{customer}")).await.not_found();
+        let subscription = client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+        assert_eq!((&subscription["state"], &subscription["customer_token"]), (&json!("cancelled"), &json!(customer)));
+        ends(app).await;
+        assert_eq!(app.number("SELECT COUNT(*) FROM erasures WHERE erased_at IS NOT NULL").await, 1);
+    }
+}
+
 async fn a_deleted_customer_waits_until_its_dispute_is_decided(app: &mut App) {
     app.erases_after(TimeSpan::days(0)).await;
     let client = app.client();

@@ -141,9 +141,12 @@ operated! {
             // An operator who looks meanwhile finds no difference that is none.
             assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0), "{point}");
             let deposit = installed.run(&["deposit", "create", &account, "--amount", "100"]);
-            assert!(deposit.0 == Some(1) && deposit.2.contains("a snapshot is just put back"), "{deposit:?}");
+            assert!(deposit.0 == Some(1) && deposit.2.contains("a snapshot of the account is being restored"), "{deposit:?}");
             let dispute = installed.run(&["dispute", "open", &charge]);
             assert!(dispute.0 == Some(1) && dispute.2.contains("unavailable for the moment"), "{dispute:?}");
+            let folder = tempfile::tempdir().unwrap();
+            let copied = installed.run(&["copy", "--to", &format!("sqlite:{}", folder.path().join("copy.db").display())]);
+            assert!(copied.0 == Some(1) && copied.2.contains("a snapshot is being restored"), "{copied:?}");
             let server = installed.serve();
             assert_eq!(charges(&server), before, "{point}");
             assert_eq!(installed.number("SELECT COUNT(*) FROM installation WHERE name LIKE 'restoring%'").await, 0, "{point}");

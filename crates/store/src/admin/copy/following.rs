@@ -8,7 +8,7 @@ use super::change_log::ChangeLog;
 use super::row::CopiedTable;
 use super::table::Table;
 use super::target::FOLLOWING;
-use super::{Copy, CopyError, digest};
+use super::{Copy, CopyError, digest, refuse_restoring};
 use crate::citus::distributed::is_distributed;
 use crate::either::Either;
 use crate::location::Location;
@@ -85,7 +85,9 @@ impl<'s, E> FollowingCopy<'s, E> {
         let rest = async {
             changes.end_writing(&copy.tables).await?;
             self.copy_changes().await?;
-            Ok::<_, CopyError>((copy.source.snapshot().await?, copy.target.snapshot().await?))
+            let source = copy.source.snapshot().await?;
+            refuse_restoring(&source).await?;
+            Ok::<_, CopyError>((source, copy.target.snapshot().await?))
         };
         let rest = match rest.await {
             // An error here does not say whether servers may start on the copy: the source stays as it is.

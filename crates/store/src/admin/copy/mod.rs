@@ -22,7 +22,7 @@ use self::row::{Digest, in_chunks};
 use self::table::{Table, tables};
 use self::target::{CANCELLED, Target};
 use super::installation_info::{
-    FOLLOWED_BY, InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy,
+    FOLLOWED_BY, InstallationInfo, MOVED_TO, installation_entry, is_restoring, read_installation_to_copy,
 };
 use crate::connect::ConnectError;
 use crate::location::Location;
@@ -61,6 +61,11 @@ pub enum CopyError {
     /// Somebody has cancelled the copy meanwhile.
     #[error("the copy was cancelled meanwhile: servers work on the old database")]
     Cancelled,
+    /// A snapshot is being restored in the source.
+    #[error(
+        "a snapshot is being restored into an account: run the command again once a server has finished that"
+    )]
+    Restoring,
     /// The rows of a table differ after they moved.
     #[error("the table {0} differs from its copy, which is in use: stop its servers")]
     MovedDiffers(String),
@@ -133,6 +138,7 @@ impl<'s, E> Copy<'s, E> {
         mut on_table: impl FnMut(&CopiedTable),
     ) -> Result<(), CopyError> {
         let source = self.source.snapshot().await?;
+        refuse_restoring(&source).await?;
         progress.set_total(self.rows);
         let mut done = 0;
         for table in &self.tables {
@@ -223,6 +229,11 @@ async fn is_followed_by<E>(source: &Store<E>, location: &Location) -> Result<boo
         Some(elsewhere) if elsewhere != to => Err(CopyError::FollowedElsewhere(elsewhere)),
         followed_by => Ok(followed_by.is_some()),
     }
+}
+
+/// Refuses a source in which a snapshot replaces the rows of an account: only a server of that database finishes this.
+async fn refuse_restoring(source: &Snapshot) -> Result<(), CopyError> {
+    if is_restoring(source).await? { Err(CopyError::Restoring) } else { Ok(()) }
 }
 
 /// Returns the digest of a table's first rows.
