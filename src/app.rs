@@ -44,7 +44,7 @@ use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateL
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::dashboard::{self, DashboardAuth};
 use crate::guide;
-use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
+use crate::limits::{ACQUIRER_TIMEOUT, CLOCK_MOVE_TIMEOUT};
 use crate::recorder::Recorder;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::audit::AuditAnchor;
@@ -64,7 +64,7 @@ pub struct Parts {
     pub random: Arc<RandomSource>,
     pub acquirer: Arc<dyn Acquirer>,
     /// The time that the acquirer may take to answer.
-    pub acquirer_answer: Duration,
+    pub acquirer_timeout: Duration,
     /// Test or live.
     pub environment: Environment,
     pub operator: OperatorKeys,
@@ -76,7 +76,7 @@ pub struct Parts {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
-    /// Where the heads of the audit trail go, if anywhere.
+    /// The destination of the audit trail's heads, if there is one.
     pub audit_anchor: Option<AuditAnchor>,
     /// The provider of the people who sign in at the dashboard, if there is one.
     pub provider: Option<IdentityProvider>,
@@ -84,7 +84,7 @@ pub struct Parts {
     pub break_glass: bool,
     /// The time for which events and webhooks are kept.
     pub retention: TimeSpan,
-    /// How long after a customer's deletion its personal data is erased, if at all.
+    /// The time after a customer's deletion at which its personal data is erased, if at all.
     pub erase_after: Option<TimeSpan>,
     /// The time for which one request may move a clock.
     pub clock_move_timeout: Duration,
@@ -121,13 +121,11 @@ impl Parts {
         let (clock, random) = clock_and_random(database)?;
         let acquirer = NamedAcquirer::new(options.acquirer.as_deref(), environment, secrets)?;
         let acquirer = acquirer.validated(environment).await?;
-        if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
-            tracing::warn!(
-                "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP"
-            );
+        if has_insecure_links(environment, options) {
+            tracing::warn!("{INSECURE_LINKS}");
         }
         let operator = operator(database, secrets, &random).await?;
-        let reach = address_policy(environment, &options.webhook_allow);
+        let policy = address_policy(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
             Some(address) => Arc::new(Bucket::at(address)?),
@@ -137,11 +135,11 @@ impl Parts {
             clock,
             random,
             acquirer,
-            acquirer_answer: ACQUIRER_ANSWER,
+            acquirer_timeout: ACQUIRER_TIMEOUT,
             environment,
             operator,
-            outbound: Outbound::new(reach.clone()),
-            wallets: wallets(options, environment, secrets, reach)?,
+            outbound: Outbound::new(policy.clone()),
+            wallets: wallets(options, environment, secrets, policy)?,
             blobs,
             incoming: folder,
             audit_anchor: options
@@ -154,7 +152,7 @@ impl Parts {
             break_glass: options.people.break_glass,
             retention: TimeSpan::days(options.retention_days),
             erase_after: options.erase_after.map(TimeSpan::days),
-            clock_move_timeout: CLOCK_MOVE,
+            clock_move_timeout: CLOCK_MOVE_TIMEOUT,
             recorder: None,
         })
     }
@@ -268,7 +266,7 @@ async fn context(
         blobs: parts.blobs,
         tasks: TaskTracker::new(),
         settings: Settings {
-            acquirer_answer: parts.acquirer_answer,
+            acquirer_timeout: parts.acquirer_timeout,
             incoming: parts.incoming,
             audit_anchor: parts.audit_anchor,
             base_url: base_url.into(),
@@ -387,7 +385,16 @@ impl NamedAcquirer {
     }
 }
 
-/// Whether an address is safe from eavesdroppers.
+/// The warning of a live server whose links anybody on the way can read.
+pub(crate) const INSECURE_LINKS: &str =
+    "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP";
+
+/// Returns whether links to this server are to be warned of ([`INSECURE_LINKS`]).
+pub(crate) fn has_insecure_links(environment: Environment, options: &ServeOptions) -> bool {
+    environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https)
+}
+
+/// Returns whether an address is safe from eavesdroppers.
 pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
@@ -406,7 +413,7 @@ pub(crate) fn wallets(
     options: &ServeOptions,
     environment: Environment,
     secrets: &Secrets,
-    reach: AddressPolicy,
+    policy: AddressPolicy,
 ) -> Result<Wallets, StartError> {
     let mut wallets = match environment {
         Environment::Test => Wallets::simulated(),
@@ -453,7 +460,7 @@ pub(crate) fn wallets(
     wallets.provider = match (&secrets.wallet_a_identity, hosts.as_slice()) {
         (None, []) => None,
         (Some(identity), [_, ..]) => {
-            let provider = Provider::new(identity, &hosts, reach);
+            let provider = Provider::new(identity, &hosts, policy);
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
         (None, [_, ..]) => {

@@ -61,7 +61,7 @@ pub enum CardTestingSubject {
     Account,
 }
 
-/// What a rule counts in its window.
+/// The things that a rule counts in its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardTestingCount {
     /// Declines since the last approval.
@@ -70,12 +70,12 @@ pub enum CardTestingCount {
     DeclinedCards,
 }
 
-/// What a rule says.
+/// The terms of a rule.
 #[derive(Debug, Clone, Copy)]
 pub struct CardTestingTerms {
     /// The payments that are counted together.
     pub subject: CardTestingSubject,
-    /// What is counted.
+    /// The things that are counted.
     pub count: CardTestingCount,
     /// The count at which an attack begins, unless the account has another one.
     pub threshold: i64,
@@ -113,7 +113,7 @@ impl CardTestingRule {
 /// An account's own settings of card testing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardTestingSettings {
-    /// What the account does; `None` for what its environment does.
+    /// The action of the account; `None` for that of its environment.
     pub action: Option<CardTestingAction>,
     /// The thresholds that differ from the rules'; a rule with 0 is off.
     pub thresholds: BTreeMap<CardTestingRule, i64>,

@@ -93,8 +93,14 @@ impl Model {
     }
 
     /// Returns whether lists of charges show it.
-    pub fn listed(&self) -> bool {
-        self.state.listed() && !self.is_authorisation()
+    pub fn is_listed(&self) -> bool {
+        self.state.is_listed() && !self.is_authorisation()
+    }
+
+    /// Returns the settlement of a part of the amount, in AUD cents: by the charge's rate, at most `rest`, and all of `rest` with the last
+    /// part.
+    pub fn settlement_of_part(&self, amount: i64, rest: i64, is_last: bool) -> i64 {
+        if is_last { rest } else { rest.min(self.rate.settle_rounded_half_up(amount, self.currency)) }
     }
 
     /// Returns the token that the API shows.
@@ -148,9 +154,12 @@ string_enum! {
 }
 
 impl ChargeState {
+    /// The states in which money is reserved: a capture or void in flight counts as not done (`docs/decisions.md`, 125).
+    pub const RESERVED: [Self; 3] = [Self::Authorised, Self::Capturing, Self::Voiding];
+
     /// Returns whether lists and searches show charges in this state; they show no attempt that was never approved
     /// (`docs/decisions.md`, 123).
-    pub fn listed(self) -> bool {
+    pub fn is_listed(self) -> bool {
         match self {
             Self::Authorised | Self::Capturing | Self::Voiding | Self::Captured | Self::Voided => true,
             Self::Pending | Self::Processing | Self::Failed => false,
@@ -158,7 +167,7 @@ impl ChargeState {
     }
 }
 
-/// Selects charges in the [`ChargeState::listed`] states. Word for word the condition of the partial indexes: with a bound
+/// Selects charges in the [`ChargeState::is_listed`] states. Word for word the condition of the partial indexes: with a bound
 /// parameter neither planner would use them. No list of states: SQLite would make a table of it, for each index and each write.
 pub const LISTED: &str =
     "state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation'";

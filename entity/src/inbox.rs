@@ -40,7 +40,7 @@ string_enum! {
     }
 }
 
-/// What arrived at inboxes.
+/// Deliveries that arrived at inboxes.
 pub mod inbox_delivery {
     use super::{InboxFault, SignatureVerdict};
     use crate::{AccountToken, InboxDeliveryToken, InboxToken, JsonText, Timestamp};

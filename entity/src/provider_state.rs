@@ -1,4 +1,4 @@
-//! What a provider has before a test of a consumer's pact begins: a request to the sandbox names it, and nothing stores it.
+//! The state of a provider before a test of a consumer's pact begins: a request to the sandbox names it, and nothing stores it.
 
 string_enum! {
     /// The state in which the provider is before an interaction of a pact.

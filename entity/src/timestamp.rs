@@ -153,10 +153,10 @@ impl Day {
     }
 }
 
-/// What columns of instants are compared with: `COLUMN.created_at.lt(now)`.
+/// Columns of instants are compared with it: `COLUMN.created_at.lt(now)`.
 impl DateTimeLikeValue for Timestamp {}
 
-/// What columns of spans are compared with.
+/// Columns of spans are compared with it.
 impl TimeLikeValue for TimeSpan {}
 
 /// A part of a millisecond counts as a whole one, so that what came before the time stays before it.

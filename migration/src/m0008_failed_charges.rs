@@ -1,4 +1,4 @@
-//! What the dashboard counts and lists: the charges that failed lately, and the accounts that one has made.
+//! Indexes for the counts and lists of the dashboard: the charges that failed lately, and the accounts that one has made.
 
 use sea_orm_migration::prelude::*;
 

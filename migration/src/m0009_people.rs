@@ -1,4 +1,5 @@
-//! The sessions of people who sign in at the dashboard, and what two of them decide. Both belong to the operator, not to an account (`docs/decisions.md`, 386).
+//! The sessions of people who sign in at the dashboard, and the requests that two of them decide. Both belong to the operator, not
+//! to an account (`docs/decisions.md`, 386).
 
 use sea_orm_migration::prelude::*;
 

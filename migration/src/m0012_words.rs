@@ -23,7 +23,7 @@ macro_rules! former {
     };
 }
 
-/// What each of them is from now on.
+/// The letters that replace them, in the same order.
 macro_rules! present {
     () => {
         "\u{3bc}is\u{3b9}\u{3c3}\u{3b2}\u{3b8}\u{3c6}\u{3c0}\u{3ba}\u{3c1}\u{3b5}\

@@ -1,4 +1,4 @@
-//! What a request for approval shows besides its parameters: an approval is of that (`docs/decisions.md`, 406).
+//! The facts that a request for approval shows besides its parameters: an approval is of those (`docs/decisions.md`, 406).
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Whether an account refuses unknown parameters, and how a test card's holder ends a challenge (`docs/decisions.md`, 466, 470).
+//! The columns that say whether an account refuses unknown parameters, and how a test card's holder ends a challenge
+//! (`docs/decisions.md`, 466, 470).
 
 use sea_orm_migration::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a client wants to read, by its Accept.
+//! The media types that a client wants to read, by its Accept.
 
 use axum::http::{HeaderMap, header};
 

@@ -15,8 +15,8 @@ use web::connections::Connections;
 use super::metrics::{ShedKind, count_shed};
 use crate::error::ErrorCode;
 use crate::limits::{
-    ADMISSION_TIMEOUT, ANSWERS_BYTES_MAX, CONNECTIONS_PER_PERMIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_WAIT,
-    PLACES_A_LARGE_BODY, PROCESSORS_A_LONG_ANSWER, QUEUE_A_PLACE, RECORD_BYTES, SMALL_ANSWER_BYTES,
+    ADMISSION_TIMEOUT, ANSWERS_BYTES_MAX, CONNECTIONS_PER_PERMIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_TIMEOUT,
+    PERMITS_PER_LARGE_BODY, PROCESSORS_PER_LONG_ANSWER, QUEUE_PER_PERMIT, RECORD_BYTES, SMALL_ANSWER_BYTES,
     TASKS_PER_PERMIT,
 };
 
@@ -49,15 +49,15 @@ impl AdmissionControl {
         let requests = usize::from(requests);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let share = |waiting| Share { waiting, leaves_half: false, of_a_lane: usize::MAX };
-        let pool = |all| PermitPool::new(all, share(all * QUEUE_A_PLACE));
+        let pool = |all| PermitPool::new(all, share(all * QUEUE_PER_PERMIT));
         // Every list whose memory is reserved may wait for a processor.
         let queued = share(usize::MAX);
         Self {
             requests: pool(requests),
             tasks: pool(requests * TASKS_PER_PERMIT),
-            large_bodies: pool(requests.div_ceil(PLACES_A_LARGE_BODY)),
+            large_bodies: pool(requests.div_ceil(PERMITS_PER_LARGE_BODY)),
             uploads: pool(requests),
-            long_answers: PermitPool::new((processors / PROCESSORS_A_LONG_ANSWER).max(1), queued),
+            long_answers: PermitPool::new((processors / PROCESSORS_PER_LONG_ANSWER).max(1), queued),
             answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { leaves_half: true, ..share(0) }),
             connections: Connections::new(requests * CONNECTIONS_PER_PERMIT),
             lanes: Lanes::new(),
@@ -120,7 +120,7 @@ impl AdmissionControl {
         // permit meanwhile.
         let memory = self.answers.try_acquire(lane, kibibytes(bytes)).ok_or_else(shed_answer)?;
         release_permit();
-        let building = self.long_answers.acquire(lane, LONG_ANSWER_WAIT).await.ok_or_else(shed_answer)?;
+        let building = self.long_answers.acquire(lane, LONG_ANSWER_TIMEOUT).await.ok_or_else(shed_answer)?;
         self.enter(lane).await?;
         request_permits::hold_long_answer(LongAnswer { building, memory });
         Ok(())

@@ -55,6 +55,12 @@ pub async fn authenticate_payment_key(
     accounts::authenticate_payment(app, &key, idempotency_key).await
 }
 
+/// Notes the account of a request: how its parameters are handled, and whose log it is in.
+pub fn note_account(account: &Account) {
+    set_handling(account);
+    log(|data| data.account = Some((account.id(), account.now)));
+}
+
 /// Refuses a publishable key, an account over its rate limit, and a restricted key that lacks a right for the operation: the one
 /// place where rights are checked.
 pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
@@ -62,8 +68,7 @@ pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> R
         return Err(KeyFault::Publishable.into());
     }
     request_context::set_account(authenticated.account.id());
-    set_handling(&authenticated.account);
-    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
+    note_account(&authenticated.account);
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     app.rights.check(&authenticated.account)
 }
@@ -76,13 +81,13 @@ pub fn set_handling(account: &Account) {
 /// Finds whose secret key a request has that no operation answers, for the request log. It waits for nothing that is scarce: its
 /// answer is the same without.
 pub async fn log_account(app: &AppState, headers: &HeaderMap) {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
     if app.environment != Environment::Test {
         return;
     }
     let Some(key) = basic_user(headers) else { return };
     let Some(_permit) = app.admission.requests().try_acquire(None, 1) else { return };
-    if let Ok(Ok(authenticated)) = timeout(PATIENCE, accounts::authenticate(app, &key, None)).await
+    if let Ok(Ok(authenticated)) = timeout(LOOKUP_TIMEOUT, accounts::authenticate(app, &key, None)).await
         && authenticated.kind != KeyKind::Publishable
     {
         log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
@@ -91,9 +96,9 @@ pub async fn log_account(app: &AppState, headers: &HeaderMap) {
 
 /// The account of a request's secret key, and the record that the path names if the account has it. One statement finds
 /// both, because the round trip to the database is most of the time of a small request.
-pub struct AccountWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
+pub struct AccountAndRecord<B: AccountJoin>(pub Account, pub Option<B::Record>);
 
-impl<B: AccountJoin> FromRequestParts<AppState> for AccountWith<B> {
+impl<B: AccountJoin> FromRequestParts<AppState> for AccountAndRecord<B> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
@@ -144,8 +149,7 @@ pub async fn authenticate_publishable_key(
     if authenticated.kind != KeyKind::Publishable {
         return Err(KeyFault::Secret.into());
     }
-    set_handling(&authenticated.account);
-    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
+    note_account(&authenticated.account);
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     Ok(authenticated)
 }
@@ -162,7 +166,8 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let decoded = STANDARD.decode(credentials).or_else(|_| STANDARD_NO_PAD.decode(credentials)).ok()?;
     let decoded = String::from_utf8(decoded).ok()?;
     let without_password = || decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
-    let user = decoded.strip_suffix(':').unwrap_or_else(without_password);
+    let user = decoded.strip_suffix(':').filter(|user| !user.ends_with(':'));
+    let user = user.unwrap_or_else(without_password);
     (!user.is_empty()).then(|| user.into())
 }
 

@@ -51,7 +51,7 @@ fn browser_endpoint(path: &str) -> Option<bool> {
     }
 }
 
-/// What a page of another origin may read of an answer besides its body.
+/// The headers of an answer that a page of another origin may read.
 const EXPOSED: &str = "Idempotent-Replayed, Link, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id";
 
 fn allow_any_origin(headers: &mut HeaderMap) {
@@ -129,7 +129,7 @@ async fn jsonp(script: JsonpParams, mut request: Request, next: Next) -> Respons
     Response::from_parts(parts, Body::from(script))
 }
 
-/// Whether the name matches `[A-Za-z_$][A-Za-z0-9_$.]{0,63}`.
+/// Returns whether the name matches `[A-Za-z_$][A-Za-z0-9_$.]{0,63}`.
 fn well_formed(callback: &str) -> bool {
     let first = |letter: char| letter.is_ascii_alphabetic() || matches!(letter, '_' | '$');
     let mut letters = callback.chars();

@@ -3,7 +3,7 @@
 use axum::extract::State;
 
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::AccountWith;
+use super::auth::AccountAndRecord;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters, declines};
 use super::operations::{Operations, routes};
@@ -138,7 +138,7 @@ pub async fn verify_charge(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_charge(
-    AccountWith(account, charge): AccountWith<charges::ChargeByToken>,
+    AccountAndRecord(account, charge): AccountAndRecord<charges::ChargeByToken>,
     _input: Input,
 ) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::shown(&account, charge)?))

@@ -26,7 +26,7 @@ pub struct Document {
     columns: OnceLock<HashMap<String, openapi::Columns>>,
 }
 
-/// Which document a client asks for.
+/// The document that a client asks for.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct DocumentChoice {

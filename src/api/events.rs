@@ -4,10 +4,10 @@ use axum::extract::State;
 use entity::event::EventType;
 
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
+use super::awaited_list::await_page;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::operations::{Operations, routes};
-use super::patience::page_in_time;
 use super::state::AppState;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, RecordNotFound};
@@ -44,7 +44,7 @@ pub async fn list_events(
     let list = Box::pin(events::list(&app, &account, EventSearch::read(&input))).await?;
     // A request that waits holds nothing else.
     drop((account, input));
-    Ok(ListedShort(page_in_time(&app, &list).await?))
+    Ok(ListedShort(await_page(&app, &list).await?))
 }
 
 /// Get an event.

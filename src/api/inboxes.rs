@@ -1,4 +1,4 @@
-//! Where inboxes of the sandbox receive requests from outside. This server's own webhooks come without a request.
+//! The endpoint at which inboxes of the sandbox receive requests from outside. This server's own webhooks come without a request.
 
 use axum::Router;
 use axum::body::Body;

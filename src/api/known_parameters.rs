@@ -16,7 +16,7 @@ use crate::params::{FieldErrors, is_plain, unknown_parameter};
 #[derive(Debug, Default)]
 pub struct KnownParameters(BTreeMap<String, KnownParameter>);
 
-/// What a parameter may hold.
+/// The kind of value that a parameter may hold.
 #[derive(Debug)]
 enum KnownParameter {
     /// A value, or an object whose entries clients name.

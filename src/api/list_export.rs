@@ -29,7 +29,7 @@ use super::state::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{PER_PAGE_MAX, SMALL_ANSWER_BYTES};
 
-/// How often a page that is shed or over the rate is tried, a second apart.
+/// The number of times that a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
 /// People open a file of the dashboard in a spreadsheet, which takes text without this mark for that of an old code page.
 const BYTE_ORDER_MARK: &str = "\u{feff}";

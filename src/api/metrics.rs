@@ -28,7 +28,7 @@ const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
 const CLOCK_DOUBTED: &str = "card_payments_clock_doubted_seconds";
 const BREAK_GLASS: &str = "card_payments_break_glass_total";
-/// How often durations are summed up.
+/// The time after which durations are summed up again.
 const UPKEEP: Duration = Duration::from_secs(5);
 const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
@@ -144,7 +144,7 @@ fn number(n: usize) -> f64 {
     as_float(u64::try_from(n).unwrap_or(u64::MAX))
 }
 
-/// What the server sheds.
+/// The kind of work that the server sheds.
 #[derive(Debug, Clone, Copy)]
 pub enum ShedKind {
     Request,

@@ -87,7 +87,7 @@ fn known(method: &Method) -> &str {
     if own.contains(method) { method.as_str() } else { "_OTHER" }
 }
 
-/// Whether the path is one that monitoring polls; such requests get no trace.
+/// Returns whether the path is one that monitoring polls; such requests get no trace.
 fn is_watching(path: &str) -> bool {
     ["/healthz", "/readyz", "/metrics"].contains(&path)
 }

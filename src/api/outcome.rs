@@ -1,5 +1,5 @@
-//! What the log says of an answer: the code of a refusal, and the record that it is about. Neither is a secret, and no other part of a
-//! body is in the log.
+//! The data of an answer that the log shows: the code of a refusal, and the record that it is about. Neither is a secret, and no
+//! other part of a body is in the log.
 
 use base::request_context::RequestOutcome;
 use entity::token::{Card, PaymentSource, Session, TokenKind, is_token};

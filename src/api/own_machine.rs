@@ -17,7 +17,7 @@ pub fn test_key<'a>(app: &'a AppState, request: &Parts) -> Option<&'a Secret> {
     app.test_key.as_deref().filter(|_| from_this_machine(request))
 }
 
-/// Whether a browser on this machine sends the request, without a proxy and without a page of another site.
+/// Returns whether a browser on this machine sends the request, without a proxy and without a page of another site.
 fn from_this_machine(request: &Parts) -> bool {
     let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
     // Browsers do not speak HTTP/1.0; many proxies do.
@@ -28,20 +28,20 @@ fn from_this_machine(request: &Parts) -> bool {
         && !from_another_site(request)
 }
 
-/// Whether only proxies add the header.
+/// Returns whether only proxies add the header.
 fn is_of_a_proxy(name: &HeaderName) -> bool {
     const ADDED: [&str; 5] = ["cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-real-ip"];
     let name = name.as_str();
     name.starts_with("x-forwarded-") || ADDED.contains(&name)
 }
 
-/// Whether the browser says that a page of another site sends the request; older browsers say nothing.
+/// Returns whether the browser says that a page of another site sends the request; older browsers say nothing.
 fn from_another_site(request: &Parts) -> bool {
     let site = request.headers.get("sec-fetch-site");
     site.is_some_and(|site| site != "same-origin" && site != "none")
 }
 
-/// Whether the Host names this machine: another site may point a name of its own here.
+/// Returns whether the Host names this machine: another site may point a name of its own here.
 fn by_own_name(request: &Parts) -> bool {
     let named =
         request.headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());

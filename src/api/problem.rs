@@ -14,7 +14,7 @@ use super::observe::{REQUEST_ID, observe};
 use super::state::AppState;
 use crate::error::{ErrorCode, KeyFault};
 
-/// What a response refuses by; its extension, so that the middleware need not read the body.
+/// The error by which a response refuses; its extension, so that the middleware need not read the body.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedBy {
     pub code: ErrorCode,

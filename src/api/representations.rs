@@ -153,7 +153,7 @@ fn preference(member: &str) -> Option<(&str, f64)> {
     (!name.is_empty() && (0.0..=1.0).contains(&weight)).then_some((name, weight))
 }
 
-/// Whether the client has this representation: If-None-Match names its ETag, weakly or not, or is `*`.
+/// Returns whether the client has this representation: If-None-Match names its ETag, weakly or not, or is `*`.
 fn has(headers: &HeaderMap, etag: &str) -> bool {
     let values =
         headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value: &HeaderValue| value.to_str().ok());

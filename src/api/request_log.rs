@@ -18,7 +18,7 @@ use super::paths::SUFFIX;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
 use super::sandbox::{SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
 use super::state::AppState;
-use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
+use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, parse_idempotency_key};
 use crate::config::Environment;
 use crate::params::LoggableParams;
 use crate::recorder::{RecordedRequest, Recorder};
@@ -45,7 +45,7 @@ pub struct RequestLogWriter {
     recording: Option<RequestRecording>,
 }
 
-/// What only a recording needs of a request.
+/// The data of a request that only a recording needs.
 struct RequestRecording {
     recorder: Arc<Recorder>,
     key: Option<Secret>,
@@ -59,7 +59,7 @@ impl RequestLogWriter {
     /// Creates the writer; None where there is no log.
     pub fn for_request(app: &AppState, request: &Request) -> Option<Self> {
         let sent = idempotency_key(request);
-        let idempotency_key = legible(sent.as_ref()).ok().map(str::to_owned);
+        let idempotency_key = parse_idempotency_key(sent.as_ref()).ok().map(str::to_owned);
         let has_refused_idempotency_key = sent.is_some() && idempotency_key.is_none();
         (app.info.environment == Environment::Test).then(|| Self {
             ctx: Ctx::clone(&app.ctx),
@@ -117,7 +117,8 @@ impl RequestLogWriter {
         }
     }
 
-    /// Whether a request that reached no route is one of a client of the API. Before the router, a browser's preflight is answered.
+    /// Returns whether a request that reached no route is one of a client of the API. Before the router, a browser's preflight is
+    /// answered.
     fn is_unknown_operation(&self, status: u16) -> bool {
         status == 404 && segments(&self.path).next() == Some("1")
     }

@@ -1,11 +1,11 @@
-//! What the server says about itself.
+//! The server's statements about itself.
 
 use ipnet::IpNet;
 
 use super::base_path;
 use crate::config::{Environment, LoadOptions};
 
-/// What the server says about itself, which proxies it trusts, and its load limits.
+/// The server's statements about itself, the proxies that it trusts, and its load limits.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
     /// Its address as clients know it.

@@ -26,7 +26,7 @@ pub struct AppState(Arc<AppStateInner>);
 pub struct AppStateInner {
     /// The context of the services.
     pub ctx: Ctx,
-    /// What the server says about itself.
+    /// The server's statements about itself.
     pub info: Arc<ServerInfo>,
     pub installation: Arc<str>,
     pub document: Arc<Document>,
@@ -40,7 +40,7 @@ pub struct AppStateInner {
     pub has_dashboard: bool,
     pub rate: Arc<RateLimit>,
     pub admission: Arc<AdmissionControl>,
-    /// Whether the server is shutting down, and how far.
+    /// The phase: whether the server is shutting down, and how far.
     pub phase: watch::Receiver<ServerPhase>,
     /// The recording of its requests.
     pub recorder: Option<Arc<Recorder>>,

@@ -14,7 +14,7 @@ use outbound::blobs::Upload;
 use super::answer::KeptAnswer;
 use super::auth::{
     admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
-    authenticate_secret_key, basic_user, set_handling,
+    authenticate_secret_key, basic_user, note_account,
 };
 use super::client_address::client_address;
 use super::extract::{Input, upload};
@@ -128,7 +128,7 @@ impl FromRequest<AppState> for PaymentRequest {
 /// Returns whether the caller's Idempotency-Key is free, and deletes one past its retention. One that is claimed gets its answer from
 /// [`replay_after_conflict`].
 async fn is_key_free(app: &AppState, caller: &Caller) -> bool {
-    let Some(claim) = caller.claim.as_ref().filter(|claim| !claim.is_held()) else { return false };
+    let Some(claim) = caller.claim.as_ref().filter(|claim| !claim.is_owned()) else { return false };
     matches!(idempotency::find_response(app, caller.account.id(), claim).await, Ok(None))
 }
 
@@ -140,8 +140,7 @@ async fn current_account(app: &AppState, seen: &Account) -> Result<Option<Accoun
     if access(app.environment, account.settings().status) != Access::Full {
         return Err(ErrorCode::ApiUnavailable.into());
     }
-    set_handling(&account);
-    log(|data| data.account = Some((account.id(), account.now)));
+    note_account(&account);
     Ok(Some(account))
 }
 
@@ -246,7 +245,7 @@ impl RequestHead {
     }
 
     fn key(&self) -> Result<&str, Error> {
-        legible(self.idempotency_key.as_ref())
+        parse_idempotency_key(self.idempotency_key.as_ref())
     }
 
     /// Builds the write, once its account is known, with its claim of the Idempotency-Key; if another request owns the
@@ -309,7 +308,7 @@ pub(super) fn idempotency_key(request: &Request) -> Option<HeaderValue> {
     request.headers().get(IDEMPOTENCY_KEY).filter(|_| changes).cloned()
 }
 
-pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
+pub(super) fn parse_idempotency_key(key: Option<&HeaderValue>) -> Result<&str, Error> {
     let key = key.and_then(|key| key.to_str().ok()).unwrap_or_default();
     if (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_graphic())
@@ -337,7 +336,7 @@ pub async fn replay_after_conflict(app: &AppState, mut request: Request, next: N
     let response = next.run(request).await;
     let Some((account, claim)) = slot.0.get() else { return response };
     let is_refused = response.status().is_client_error() && response.status() != StatusCode::UNAUTHORIZED;
-    let answer = if is_refused && !claim.is_held() {
+    let answer = if is_refused && !claim.is_owned() {
         match idempotency::find_response(app, *account, claim).await {
             // Its key is free.
             Ok(None) => return response,

@@ -13,7 +13,7 @@ use store::Location;
 use super::{Parts, StartError, address_policy, clock_and_random, context, operator};
 use crate::Store;
 use crate::config::{DatabaseOptions, Secrets};
-use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};
+use crate::limits::{ACQUIRER_TIMEOUT, CLOCK_MOVE_TIMEOUT, RETENTION_DAYS_MIN};
 use crate::services::wallets::Wallets;
 use crate::services::{Ctx, installation};
 
@@ -30,7 +30,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         clock,
         random,
         acquirer: Arc::new(Simulator::for_environment(environment)),
-        acquirer_answer: ACQUIRER_ANSWER,
+        acquirer_timeout: ACQUIRER_TIMEOUT,
         environment,
         outbound: Outbound::new(address_policy(environment, &[])),
         wallets: Wallets::default(),
@@ -41,7 +41,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         break_glass: false,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
         erase_after: None,
-        clock_move_timeout: CLOCK_MOVE,
+        clock_move_timeout: CLOCK_MOVE_TIMEOUT,
         recorder: None,
     };
     context(&location, None, parts, "").await

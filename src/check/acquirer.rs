@@ -5,8 +5,8 @@ use super::findings::{Area, Findings};
 use crate::app::NamedAcquirer;
 
 /// Checks that an acquirer is configured, and greets a remote one.
-pub async fn look(configuration: &Configuration, findings: &mut Findings) {
-    findings.turn_to(Area::Acquirer);
+pub async fn check(configuration: &Configuration, findings: &mut Findings) {
+    findings.begin_area(Area::Acquirer);
     let Configuration { serve, database, secrets, .. } = configuration;
     match NamedAcquirer::new(serve.acquirer.as_deref(), database.environment, secrets) {
         Err(error) => findings.wrong(error.to_string(), "name it in CARD_PAYMENTS_ACQUIRER"),

@@ -7,7 +7,7 @@ use clap::{Arg, FromArgMatches};
 use outbound::trace_export::Settings;
 
 use super::findings::{Area, Findings};
-use crate::app;
+use crate::app::{self, StartError};
 use crate::config::{
     self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables,
     variable,
@@ -21,7 +21,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Whether the environment is live.
+    /// Returns whether the environment is live.
     pub fn is_live(&self) -> bool {
         self.database.environment == Environment::Live
     }
@@ -29,7 +29,7 @@ impl Configuration {
 
 /// Reads the configuration; `None` where it contradicts itself.
 pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Option<Configuration> {
-    findings.turn_to(Area::Configuration);
+    findings.begin_area(Area::Configuration);
     let options = serve_options();
     for unknown in unknown_variables() {
         findings.warning(unknown.to_string(), unknown.remedy());
@@ -59,7 +59,7 @@ pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Opti
     });
     match read {
         Ok(configuration) => {
-            look(&configuration, findings);
+            check(&configuration, findings);
             Some(configuration)
         }
         Err(error) => {
@@ -70,11 +70,11 @@ pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Opti
 }
 
 /// Checks options against each other.
-fn look(configuration: &Configuration, findings: &mut Findings) {
+fn check(configuration: &Configuration, findings: &mut Findings) {
     let Configuration { serve, database, secrets } = configuration;
     for name in app::test_only(database.environment, secrets) {
         findings.wrong(
-            format!("{name} is not for the live environment"),
+            StartError::TestOnly(name).to_string(),
             "remove it: card-payments account create makes accounts",
         );
     }
@@ -87,11 +87,8 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     if let Err(error) = Settings::from_environment(database.environment.name()) {
         findings.wrong(error.to_string(), "see Traces in docs/operating/monitor.md");
     }
-    if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {
-        findings.warning(
-            "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP",
-            "use the address of the proxy: https://api.example.com",
-        );
+    if app::has_insecure_links(database.environment, serve) {
+        findings.warning(app::INSECURE_LINKS, "use the address of the proxy: https://api.example.com");
     }
     if findings.is_silent() {
         findings.ok(format!("every variable is valid; the {} environment", database.environment.name()));

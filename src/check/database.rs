@@ -15,12 +15,12 @@ const POSTGRES_RELEASE: i64 = 150_000;
 const MIB: u64 = 1024 * 1024;
 
 /// Checks the database; `None` where it cannot be inspected.
-pub async fn look(
+pub async fn check(
     configuration: &Configuration,
     clock: &dyn Clock,
     findings: &mut Findings,
 ) -> Option<Inspection> {
-    findings.turn_to(Area::Database);
+    findings.begin_area(Area::Database);
     let location = match configuration.database.location() {
         Ok(location) => location,
         Err(error) => {
@@ -42,8 +42,8 @@ pub async fn look(
         }
     };
     match &inspection.kind {
-        DatabaseKind::Sqlite(file) => look_at_file(file, findings),
-        DatabaseKind::Postgres(server) => look_at_server(server, configuration.is_live(), findings),
+        DatabaseKind::Sqlite(file) => check_file(file, findings),
+        DatabaseKind::Postgres(server) => check_server(server, configuration.is_live(), findings),
     }
     contents(&inspection, configuration, findings);
     report_integrity(&location, findings).await;
@@ -96,7 +96,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
     }
 }
 
-fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
+fn check_file(file: &SqliteFile, findings: &mut Findings) {
     let SqliteFile { path, bytes, logs_ahead, served, unwritable } = file;
     let name = path.display();
     match bytes {
@@ -114,7 +114,7 @@ fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
     }
 }
 
-fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) {
+fn check_server(server: &PostgresServer, live: bool, findings: &mut Findings) {
     let report = &server.report;
     findings.ok(format!("PostgreSQL {}", report.version));
     if report.release < POSTGRES_RELEASE {

@@ -23,25 +23,25 @@ const FLUSHES: usize = 5;
 /// The size of a small commit.
 const PAGE: [u8; 4096] = [0x5a; 4096];
 
-pub async fn look(configuration: &Configuration, findings: &mut Findings) {
-    findings.turn_to(Area::Disk);
+pub async fn check(configuration: &Configuration, findings: &mut Findings) {
+    findings.begin_area(Area::Disk);
     for folder in folders(configuration) {
-        look_at_folder(&folder, findings);
+        check_folder(&folder, findings);
     }
     if let Some(address) = &configuration.serve.blobs {
-        look_at_bucket("CARD_PAYMENTS_BLOBS", address, findings).await;
+        check_bucket("CARD_PAYMENTS_BLOBS", address, findings).await;
     }
     match &configuration.serve.audit_anchor {
         Some(address) if address.starts_with("s3://") => {
-            look_at_bucket("CARD_PAYMENTS_AUDIT_ANCHOR", address, findings).await;
+            check_bucket("CARD_PAYMENTS_AUDIT_ANCHOR", address, findings).await;
         }
-        Some(file) => look_at_anchor(Path::new(file), findings),
+        Some(file) => check_anchor(Path::new(file), findings),
         None => {}
     }
 }
 
 /// Checks that heads of the audit trail can be appended to a file.
-fn look_at_anchor(file: &Path, findings: &mut Findings) {
+fn check_anchor(file: &Path, findings: &mut Findings) {
     let writable = if file.exists() {
         std::fs::File::options().append(true).open(file).map(drop)
     } else {
@@ -73,7 +73,7 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-fn look_at_folder(folder: &Path, findings: &mut Findings) {
+fn check_folder(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
     if let Err(error) = durable_fs::refuse_other(folder) {
         let error = ConnectError::from(error);
@@ -139,7 +139,7 @@ fn flush(folder: &Path) -> io::Result<Duration> {
 }
 
 /// Checks the bucket by reading a blob that never existed.
-async fn look_at_bucket(variable: &str, address: &str, findings: &mut Findings) {
+async fn check_bucket(variable: &str, address: &str, findings: &mut Findings) {
     let describe = |error: BucketError| format!("{variable}: {error}");
     let remedy = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
     let bucket = match Bucket::at(address) {

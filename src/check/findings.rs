@@ -97,7 +97,7 @@ pub struct Findings {
 
 impl Findings {
     /// Sets the area of further findings.
-    pub fn turn_to(&mut self, area: Area) {
+    pub fn begin_area(&mut self, area: Area) {
         self.area = area;
     }
 
@@ -124,7 +124,7 @@ impl Findings {
         self.found.push(Finding { level, area: self.area, text, remedy });
     }
 
-    /// Whether the current area has no finding.
+    /// Returns whether the current area has no finding.
     pub fn is_silent(&self) -> bool {
         self.found.iter().all(|finding| finding.area != self.area)
     }

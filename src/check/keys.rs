@@ -15,8 +15,8 @@ use crate::app::{self, StartError};
 use crate::config::{self, Secrets, VaultKeySource};
 use crate::services::data_keys;
 
-pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
-    findings.turn_to(Area::Keys);
+pub async fn check(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
+    findings.begin_area(Area::Keys);
     for file in files(configuration) {
         permissions(&file, findings);
     }
@@ -76,12 +76,12 @@ async fn operator_keys(
     found: Option<&InstallationInfo>,
     findings: &mut Findings,
 ) -> Option<OperatorKeys> {
-    const MEND: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
+    const REMEDY: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
     let source = match &configuration.secrets.vault_key {
         Some(source) => source.clone(),
         // The file may exist and be unreadable, which is reported already.
         None if configuration.is_live() => {
-            findings.wrong(StartError::Required(VaultKeySource::TEXT).to_string(), MEND);
+            findings.wrong(StartError::Required(VaultKeySource::TEXT).to_string(), REMEDY);
             return None;
         }
         None => {
@@ -113,7 +113,7 @@ async fn operator_keys(
             let is_malformed = matches!(error, StartError::VaultKey(..));
             let other =
                 "no server starts without the key: see The vault key in docs/operating/cards-and-keys.md";
-            findings.wrong(error.to_string(), if is_malformed { MEND } else { other });
+            findings.wrong(error.to_string(), if is_malformed { REMEDY } else { other });
             None
         }
     }

@@ -28,15 +28,15 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     let began = (clock.now(), clock.elapsed());
     let mut findings = Findings::default();
     let Some(configuration) = configuration::read(given, &mut findings) else { return findings.all() };
-    let inspection = database::look(&configuration, &clock, &mut findings).await;
-    keys::look(&configuration, inspection.as_ref(), &mut findings).await;
-    roots::look(&configuration, &clock, &mut findings);
-    clocks::look(inspection.as_ref(), &clock, began, &mut findings);
-    disk::look(&configuration, &mut findings).await;
-    modes::look(&configuration, &mut findings);
-    ports::look(&configuration, inspection.as_ref(), &mut findings);
-    acquirer::look(&configuration, &mut findings).await;
-    people::look(&configuration, &mut findings).await;
-    system::look(&mut findings);
+    let inspection = database::check(&configuration, &clock, &mut findings).await;
+    keys::check(&configuration, inspection.as_ref(), &mut findings).await;
+    roots::check(&configuration, &clock, &mut findings);
+    clocks::check(inspection.as_ref(), &clock, began, &mut findings);
+    disk::check(&configuration, &mut findings).await;
+    modes::check(&configuration, &mut findings);
+    ports::check(&configuration, inspection.as_ref(), &mut findings);
+    acquirer::check(&configuration, &mut findings).await;
+    people::check(&configuration, &mut findings).await;
+    system::check(&mut findings);
     findings.all()
 }

@@ -12,8 +12,8 @@ use super::disk::folders;
 use super::findings::{Area, Findings};
 
 /// Checks the permissions. The checks of keys cover the vault's key.
-pub fn look(configuration: &Configuration, findings: &mut Findings) {
-    findings.turn_to(Area::Disk);
+pub fn check(configuration: &Configuration, findings: &mut Findings) {
+    findings.begin_area(Area::Disk);
     let data = &configuration.database.data_dir;
     let files = data.join("files");
     let ours: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();

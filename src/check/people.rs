@@ -5,8 +5,8 @@ use super::findings::{Area, Findings};
 use crate::app;
 
 /// Checks the provider's settings, and reads its document and keys.
-pub async fn look(configuration: &Configuration, findings: &mut Findings) {
-    findings.turn_to(Area::People);
+pub async fn check(configuration: &Configuration, findings: &mut Findings) {
+    findings.begin_area(Area::People);
     let Configuration { serve, database, secrets, .. } = configuration;
     let provider = match app::identity_provider(&serve.people, database.environment, secrets) {
         Ok(provider) => provider,

@@ -20,21 +20,21 @@ const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection:
 /// The end of the answer.
 const WELL: &str = "\r\n\r\nok\n";
 
-pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
-    findings.turn_to(Area::Ports);
+pub fn check(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
+    findings.begin_area(Area::Ports);
     let (listen, admin) = (configuration.serve.listen, configuration.serve.admin_listen);
-    look_at("CARD_PAYMENTS_LISTEN", listen, inspection, findings);
+    check_port("CARD_PAYMENTS_LISTEN", listen, inspection, findings);
     match admin {
         Some(admin) if admin == listen && admin.port() != 0 => findings.wrong(
             "CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN",
             "use a separate port that clients cannot reach",
         ),
-        Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, inspection, findings),
+        Some(admin) => check_port("CARD_PAYMENTS_ADMIN_LISTEN", admin, inspection, findings),
         None => {}
     }
 }
 
-fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, findings: &mut Findings) {
+fn check_port(name: &str, address: SocketAddr, inspection: Option<&Inspection>, findings: &mut Findings) {
     if address.port() == 0 {
         return findings.ok(format!("{name}: any free port of {}", address.ip()));
     }
@@ -71,7 +71,7 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
     }
 }
 
-/// Whether a server runs on the database. Unknown for PostgreSQL.
+/// Returns whether a server runs on the database; false for PostgreSQL, where it is unknown.
 fn is_served(inspection: &Inspection) -> bool {
     match &inspection.kind {
         DatabaseKind::Sqlite(file) => file.served,

@@ -9,8 +9,8 @@ use crate::app::{self, StartError};
 use crate::config::{Secrets, ServeOptions};
 use crate::services::wallets::Wallets;
 
-pub fn look(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
-    findings.turn_to(Area::Roots);
+pub fn check(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
+    findings.begin_area(Area::Roots);
     let (roots, faults) = platform();
     for fault in faults {
         findings.warning(fault, "install the machine's root certificates (Debian: ca-certificates), or name them in SSL_CERT_FILE");

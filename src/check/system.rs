@@ -5,9 +5,9 @@ use base::platform;
 use super::findings::{Area, Findings};
 
 /// Lists what the server does without here.
-pub fn look(findings: &mut Findings) {
-    findings.turn_to(Area::System);
-    for (lack, remedy) in platform::LACKS {
+pub fn check(findings: &mut Findings) {
+    findings.begin_area(Area::System);
+    for (lack, remedy) in platform::LIMITATIONS {
         findings.warning(*lack, *remedy);
     }
 }

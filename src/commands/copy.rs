@@ -6,8 +6,8 @@ use std::io::Write;
 use card_payments::Store;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::accounts::stored_rows::first_unreadable;
-use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
+use card_payments::services::search_text::rebuild::rebuild_all;
 use clap::Args;
 use store::{CopiedTable, FollowingCopy};
 use tools::progress_bar::{Bar, Unit};
@@ -95,7 +95,7 @@ async fn prove(copy: &Store) -> Result<(), Box<dyn Error>> {
     if let Some(wrong) = first_unreadable(copy).await? {
         return Err(format!("{wrong}; no server starts on the copy").into());
     }
-    rebuild_search_texts(copy).await?;
+    rebuild_all(copy).await?;
     let bar = Bar::new("Proving the books", Unit::Things);
     if verify(copy, &bar, |_| ()).await? > 0 {
         let text = "the books of the copy do not balance: run ledger verify on the source; no server starts on the copy";

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::{ConfigError, Secrets, read};
-use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIME};
+use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIMEOUT};
 
 /// The source of the operator's vault keys.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl VaultKeySource {
     pub async fn read(&self) -> Result<Secret, ConfigError> {
         match self {
             Self::Text(text) => Ok(text.clone()),
-            Self::Command(words) => run(words, KEY_COMMAND_TIME).await.map_err(ConfigError::KeyCommand),
+            Self::Command(words) => run(words, KEY_COMMAND_TIMEOUT).await.map_err(ConfigError::KeyCommand),
             Self::Shares(files) => {
                 let mut entered = Vec::new();
                 for file in files {

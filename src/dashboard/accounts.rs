@@ -61,7 +61,7 @@ fn choice<'a>(
 ) -> Markup {
     html! {
         form method="post" action=(ACCOUNTS) {
-            (layout::carried(session))
+            (layout::hidden_fields(session))
             ul.choice {
                 @for (token, name) in accounts {
                     li {
@@ -81,7 +81,7 @@ fn by_token(session: &Session, more: Option<AccountToken>) -> Markup {
         @if let Some(more) = more { p { a rel="next" href={ (ACCOUNTS) "?after=" (more.to_string()) } { "Younger accounts" } } }
         h2 { "By its token" }
         form.narrow method="post" action=(ACCOUNTS) {
-            (layout::carried(session))
+            (layout::hidden_fields(session))
             label for="account" { "Token of an account" }
             input #account name="account" required autocomplete="off" placeholder="acct_...";
             button { "Look at it" }

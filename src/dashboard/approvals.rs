@@ -1,4 +1,4 @@
-//! What takes two persons (`docs/decisions.md`, 386): a person asks here, and another one decides.
+//! Approvals: operations that take two persons (`docs/decisions.md`, 386). One person asks here, and another one decides.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -104,10 +104,10 @@ fn offers(user: &AccountSession) -> Markup {
     let offer = |kind: ApprovalKind, fields: Markup| {
         let heading = format!("Ask for: {}", title(kind).to_lowercase());
         html! {
-            section.deeds aria-label=(heading) {
+            section.actions aria-label=(heading) {
                 h2 { (heading) }
                 form.narrow method="post" action={ (APPROVALS) "/" (kind.code()) } {
-                    (layout::carried(&user.session))
+                    (layout::hidden_fields(&user.session))
                     (fields)
                     button { "Ask" }
                 }
@@ -144,7 +144,7 @@ fn offers(user: &AccountSession) -> Markup {
     }
 }
 
-/// What a form asks for.
+/// The parameters of a form that requests an approval.
 #[derive(Deserialize, Validate)]
 struct RequestForm {
     subject: Option<String>,

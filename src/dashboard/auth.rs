@@ -1,6 +1,8 @@
 //! Authentication of the dashboard: sessions and sign-in. In test a secret key opens its account; in live the
 //! operator's key and the people of the operator's provider open all of them.
 
+use std::net::IpAddr;
+
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
@@ -223,7 +225,7 @@ pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
     form.is_some_and(|form| session.sent(&form))
 }
 
-/// Whether a page of this server sends the form. Browsers send Origin with every form.
+/// Returns whether a page of this server sends the form. Browsers send Origin with every form.
 fn from_own_page(app: &DashboardState, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return false };
@@ -292,7 +294,7 @@ pub async fn require_session(
     }
     let mut response = layout::framed(&app, (&user.account, &user.session), &location, answer);
     if fresh {
-        keep(&mut response, user.session.kept(&app));
+        set_cookie(&mut response, user.session.cookie(&app));
     }
     response
 }
@@ -373,7 +375,7 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
                 }
             }
             let mut response = Redirect::to(&to).into_response();
-            keep(&mut response, session.kept(app));
+            set_cookie(&mut response, session.cookie(app));
             Ok(response)
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
@@ -388,19 +390,32 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
 
 /// Ends a session: the browser deletes the cookie, and every copy of the server refuses it from now on.
 pub async fn sign_out(State(app): State<DashboardState>, request: Request) -> Response {
-    match signed_out(&app, request).await {
-        Ok(()) => leaving(&app),
+    match try_sign_out(&app, request).await {
+        Ok(()) => redirect_to_sign_in(&app),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_out(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
-    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else { return Ok(()) };
+/// Returns the session whose page has sent a form, and the client's address; `None` without a session.
+///
+/// Refusals: a form of another page.
+pub async fn session_of_form(
+    app: &DashboardState,
+    request: Request,
+) -> Result<Option<(Session, Option<IpAddr>)>, ErrorPage> {
+    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else {
+        return Ok(None);
+    };
     let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
+    Ok(Some((session, from)))
+}
+
+async fn try_sign_out(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
+    let Some((session, from)) = session_of_form(app, request).await? else { return Ok(()) };
     match &session.person {
         Some(person) => drop(people::end_sessions(app, person, Some(&session.key), from).await?),
         None => key_sessions::end(app, &session.form, session.expires()).await?,
@@ -409,21 +424,21 @@ async fn signed_out(app: &DashboardState, request: Request) -> Result<(), ErrorP
 }
 
 /// Redirects to the sign-in page and deletes the cookie.
-pub fn leaving(app: &DashboardState) -> Response {
+pub fn redirect_to_sign_in(app: &DashboardState) -> Response {
     let mut response = Redirect::to(SIGN_IN).into_response();
-    keep(&mut response, Session::forgotten(app));
+    set_cookie(&mut response, Session::expired_cookie(app));
     layout::guarded(response)
 }
 
 /// Makes a session view an account, or that of its key.
 pub fn select_account(app: &DashboardState, session: Session, account: Option<AccountToken>) -> Response {
     let mut response = Redirect::to(HOME).into_response();
-    keep(&mut response, session.with_account(account).kept(app));
+    set_cookie(&mut response, session.with_account(account).cookie(app));
     layout::guarded(response)
 }
 
 /// Adds a Set-Cookie header.
-pub fn keep(response: &mut Response, cookie: Option<HeaderValue>) {
+pub fn set_cookie(response: &mut Response, cookie: Option<HeaderValue>) {
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

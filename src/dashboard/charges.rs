@@ -204,25 +204,25 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 /// Renders the buttons of the possible actions.
 fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
-    let carried = layout::carried(&user.session);
+    let hidden_fields = layout::hidden_fields(&user.session);
     let pending: Vec<_> =
         refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
     if possible.is_empty() && pending.is_empty() {
         return html! {};
     }
     html! {
-        section.deeds aria-label="What you can do" {
+        section.actions aria-label="What you can do" {
             @for verb in possible {
                 @match verb {
-                    OfferedAction::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
+                    OfferedAction::Capture => { form method="post" action=(action("capture")) { (hidden_fields) button { "Capture" } } }
                     OfferedAction::Void => { p { (asking(&action("void"), "Void")) } }
-                    OfferedAction::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
-                    OfferedAction::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
+                    OfferedAction::Refund => { (of_an_amount(&hidden_fields, &action("refund"), "Refund", "Amount to refund")) }
+                    OfferedAction::Dispute => { (of_an_amount(&hidden_fields, &action("dispute"), "Dispute it", "Disputed amount")) }
                 }
             }
             @for refund in pending {
                 form method="post" action={ "/dashboard/refunds/" (refund.text("/token")) "/decide" } {
-                    (carried)
+                    (hidden_fields)
                     span { "Pending refund " (token(refund.text("/token"))) }
                     button name="outcome" value="succeeded" { "Let it succeed" }
                     button.other name="outcome" value="failed" { "Let it fail" }
@@ -233,10 +233,10 @@ fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds:
 }
 
 /// Renders a form that asks for an amount in the base unit; left empty, it means the whole rest.
-fn of_an_amount(carried: &Markup, action: &str, verb: &str, what: &str) -> Markup {
+fn of_an_amount(hidden_fields: &Markup, action: &str, verb: &str, what: &str) -> Markup {
     html! {
         form method="post" action=(action) {
-            (carried)
+            (hidden_fields)
             label {
                 span { (what) ", in base units (all that is left if empty)" }
                 input name="amount" inputmode="numeric" autocomplete="off" size="9";

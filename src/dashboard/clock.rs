@@ -41,25 +41,25 @@ fn shown(clock: &Record) -> Markup {
 
 /// Renders the forms that move the clock.
 fn ways(user: &AccountSession, now: &str) -> Markup {
-    let carried = layout::carried(&user.session);
+    let hidden_fields = layout::hidden_fields(&user.session);
     html! {
         p { "On the way everything happens that is due: renewals, refunds, settlements, disputes that expire." }
-        section.deeds aria-label="Move the clock ahead" {
+        section.actions aria-label="Move the clock ahead" {
             form.slider method="post" action=(CLOCK) {
-                (carried)
+                (hidden_fields)
                 label for="days" { "Days" }
                 input #days type="range" name="days" min="1" max=(SLIDER_DAYS) value="7" data-now=(now);
                 output for="days" hidden {}
                 button { "Move by these days" }
             }
             form method="post" action=(CLOCK) {
-                (carried)
+                (hidden_fields)
                 @for (span, words) in [("1h", "An hour"), ("1d", "A day"), ("1w", "A week"), ("1month", "A month"), ("1year", "A year")] {
                     button.other name="advance" value=(span) { (words) }
                 }
             }
             form method="post" action=(CLOCK) {
-                (carried)
+                (hidden_fields)
                 label {
                     span { "To the first moment of a day (UTC)" }
                     input type="date" name="to" required min=(now.get(..10).unwrap_or_default());

@@ -27,7 +27,7 @@ pub struct Figure<'a> {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What a figure draws, and how high it is.
+/// The shapes that a figure draws, and their height.
 pub struct Drawing {
     pub height: i64,
     pub shapes: Markup,
@@ -58,7 +58,7 @@ impl Figure<'_> {
 
 /// A bar that stands on the foot of a drawing: its parts, from below.
 pub struct Bar {
-    /// What it stands for, as a hint.
+    /// The meaning of the bar, as a hint.
     pub hint: String,
     pub parts: Vec<(Tone, i64)>,
 }
@@ -150,7 +150,7 @@ pub fn rows(rows: &[Row], is_flow: bool) -> Drawing {
 pub struct Point {
     pub at: Timestamp,
     pub tone: Tone,
-    /// What happens, as a hint.
+    /// The event at that instant, as a hint.
     pub hint: String,
 }
 

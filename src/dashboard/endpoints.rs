@@ -40,9 +40,9 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
 
 fn forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
-        section.deeds aria-label="Register, ping and delete" {
+        section.actions aria-label="Register, ping and delete" {
             form method="post" action=(ENDPOINTS) {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label {
                     span { "URL of a new endpoint, which gets every event from then on" }
                     input type="url" name="url" required maxlength=(NAME_LENGTH_MAX) placeholder="https://example.com/webhooks";
@@ -52,7 +52,7 @@ fn forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
             @for endpoint in endpoints {
                 @let address = format!("{ENDPOINTS}/{}", endpoint.text("/token"));
                 form method="post" action={ (address) "/ping" } {
-                    (layout::carried(&user.session))
+                    (layout::hidden_fields(&user.session))
                     span { (endpoint.text("/url")) }
                     button.other { "Ping it" }
                     (asking(&format!("{address}/delete"), "Delete it"))

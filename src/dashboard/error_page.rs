@@ -12,10 +12,10 @@ use crate::params::FieldMessage;
 
 /// A page, or the error page shown instead.
 pub type PageResult = Result<PageContent, ErrorPage>;
-/// Where a form leads, or the error page shown instead.
+/// The address to which a form leads, or the error page shown instead.
 pub type FormResult = Result<Redirect, ErrorPage>;
 
-/// The page of an error, in the words of the API, and what a form that has caused it is told.
+/// The page of an error, in the words of the API, and the refusal for the form that has caused it.
 pub struct ErrorPage(PageContent, Option<Box<Refusal>>);
 
 impl<E: Into<Error>> From<E> for ErrorPage {

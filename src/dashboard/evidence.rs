@@ -64,7 +64,7 @@ fn piece(user: &AccountSession, id: &str, batch: &Record, kind: EvidenceKind, is
     let (file, text) = (batch.at(&format!("/{}_file", kind.code())), format!("/{}_text", kind.code()));
     html! {
         @let name = kind.code().replace('_', " ");
-        section.deeds aria-label=(name) {
+        section.actions aria-label=(name) {
             p { strong { (name) } }
             @if !batch.text(&text).is_empty() { p { (batch.text(&text)) } }
             @if !file.text("/token").is_empty() {
@@ -72,7 +72,7 @@ fn piece(user: &AccountSession, id: &str, batch: &Record, kind: EvidenceKind, is
             }
             @if is_open {
                 form method="post" action={ (address(id)) "/evidence/remove" } {
-                    (layout::carried(&user.session))
+                    (layout::hidden_fields(&user.session))
                     button.other name="kind" value=(kind.code()) { "Take out the " (name) }
                 }
             }
@@ -82,9 +82,9 @@ fn piece(user: &AccountSession, id: &str, batch: &Record, kind: EvidenceKind, is
 
 fn forms(user: &AccountSession, id: &str) -> Markup {
     html! {
-        section.deeds aria-label="Answer as the merchant" {
+        section.actions aria-label="Answer as the merchant" {
             form.narrow method="post" enctype="multipart/form-data" action={ (address(id)) "/evidence" } {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label for="kind" { "As the merchant, hand in" }
                 select #kind name="kind" {
                     @for (kind, about) in EvidenceKind::WORDS { option value=(kind.code()) { (about) } }
@@ -100,7 +100,7 @@ fn forms(user: &AccountSession, id: &str) -> Markup {
     }
 }
 
-/// What is handed in.
+/// The evidence that is handed in.
 #[derive(Deserialize, Validate)]
 struct EvidenceForm {
     kind: EvidenceKind,

@@ -1,4 +1,4 @@
-//! What the books and the acquirer's statements do not agree on, of all accounts: people work it off here.
+//! The differences between the books and the acquirer's statements, of all accounts: people work them off here.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -91,9 +91,9 @@ fn forms(user: &AccountSession, exceptions: &[Record]) -> Markup {
     html! {
         @for exception in exceptions.iter().filter(is_open) {
             @let token = exception.text("/token");
-            section.deeds aria-label=(token) {
+            section.actions aria-label=(token) {
                 form.narrow method="post" action={ (EXCEPTIONS) "/" (token) "/explain" } {
-                    (layout::carried(&user.session))
+                    (layout::hidden_fields(&user.session))
                     label for=(token) { (exception.text("/kind")) " " (exception.text("/movement")) " " (exception.text("/reference")) }
                     input id=(token) name="note" required maxlength=(NOTE_LENGTH_MAX) autocomplete="off" placeholder="Why";
                     button.other { "Explain" } " "

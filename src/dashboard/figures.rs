@@ -1,4 +1,4 @@
-//! What the pictures of a whole account show: its charges by day, its requests, its disputes.
+//! The pictures of a whole account: its charges by day, its requests, its disputes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::limits::{CHARGES_PLOT_DAYS, DISPUTES_PLOT_DAYS};
 use crate::services::Account;
 use crate::services::sandbox::statistics::{self, ApprovedDay, ChargesByDay, FailedDay, RequestTiming};
 
-/// How many of the latest requests are drawn.
+/// The number of the latest requests that are drawn.
 const REQUESTS_DRAWN: usize = 120;
 
 /// Renders the charges of the last days: their volume, how many succeeded, and why others failed.

@@ -1,4 +1,4 @@
-//! How pages write amounts, times and statuses: the only place that does.
+//! The form of amounts, times and statuses on pages. No other module writes them.
 
 use base::time_text::parse_time;
 use entity::{Currency, Timestamp};
@@ -72,7 +72,7 @@ fn distance(at: Timestamp, now: Timestamp) -> String {
     if seconds < 0 { format!("{number} {name} ago") } else { format!("in {number} {name}") }
 }
 
-/// How good a status is for the merchant, which decides its colour.
+/// The tone of a status: how good it is for the merchant, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Good,

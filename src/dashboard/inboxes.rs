@@ -75,9 +75,9 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
         h2 { "Inboxes" }
         p { "An inbox is a receiver inside this server, which keeps what arrives and answers as you order. Register its URL as an endpoint." }
         (table("Inboxes, newest first", &COLUMNS, &inboxes))
-        section.deeds aria-label="Make an inbox" {
+        section.actions aria-label="Make an inbox" {
             form.narrow method="post" action=(INBOXES) {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 (order_fields(&order))
                 button { "Make an inbox" }
             }
@@ -131,15 +131,15 @@ pub async fn show(
             ("Deliveries", html! { (inbox.number("/received").unwrap_or_default()) }),
             ("Made", inbox.time("/created_at")),
         ]))
-        section.deeds aria-label="What you can do" {
+        section.actions aria-label="What you can do" {
             form method="post" action="/dashboard/webhook_endpoints" {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 input type="hidden" name="url" value=(inbox.text("/url"));
                 button { "Register it as an endpoint" }
                 (asking(&format!("{INBOXES}/{id}/delete"), "Delete it"))
             }
             form.narrow method="post" action={ (INBOXES) "/" (id) } {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 (order_fields(&inbox))
                 button.other { "Change its answer" }
             }

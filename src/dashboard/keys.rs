@@ -69,7 +69,7 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession, input
     })
 }
 
-/// Where the account's own keys are shown.
+/// The path of the account's own keys.
 pub const OWN: &str = "/dashboard/keys/own";
 
 /// Renders which keys the account has itself, and the button that shows them.
@@ -83,8 +83,8 @@ async fn own(app: &DashboardState, user: &AccountSession) -> Result<Markup, Erro
     Ok(html! {
         h2 { "The account's own keys" }
         (facts(&[("Secret key, which may do everything", end(&keys.secret)), ("Publishable key, for browsers", end(&keys.publishable))]))
-        section.deeds aria-label="The account's own keys" {
-            form method="post" action=(OWN) { (layout::carried(&user.session)) button.other { "Show both keys" } }
+        section.actions aria-label="The account's own keys" {
+            form method="post" action=(OWN) { (layout::hidden_fields(&user.session)) button.other { "Show both keys" } }
         }
         h2 { "Restricted keys" }
     })
@@ -109,11 +109,11 @@ fn ends(user: &AccountSession, keys: &[Record]) -> Markup {
     html! {
         @if !keys.is_empty() {
             h2 { "Roll or revoke" }
-            section.deeds aria-label="Roll or revoke" {
+            section.actions aria-label="Roll or revoke" {
                 @for key in keys {
                     @let action = format!("{KEYS}/{}", key.text("/token"));
                     form method="post" action={ (action) "/roll" } {
-                        (layout::carried(&user.session))
+                        (layout::hidden_fields(&user.session))
                         span { (key.text("/name")) " ..." (key.text("/last_characters")) }
                         label { span { "The former key works for" } input name="grace" value="24h" size="5" autocomplete="off"; }
                         button.other { "Roll it" }
@@ -137,9 +137,9 @@ fn creation(user: &AccountSession, preset: Option<&KeyPreset>) -> Markup {
             }
             a href={ (KEYS) "#make" } aria-current=[preset.is_none().then_some("true")] { "No rights" }
         }
-        section.deeds aria-label="Make a key" {
+        section.actions aria-label="Make a key" {
             form.narrow method="post" action=(KEYS) {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label for="name" { "Name" }
                 input #name name="name" required maxlength=(NAME_LENGTH_MAX) autocomplete="off" placeholder="Accounting";
                 (grid(|section| preset.map_or(Right::None, |preset| preset.right(section))))
@@ -178,7 +178,7 @@ fn grid(chosen: impl Fn(Section) -> Right) -> Markup {
     }
 }
 
-/// What the question about a key without rights sends.
+/// The parameters that the question about a key without rights sends.
 #[derive(Deserialize, Validate)]
 struct SureParams {
     sure: Option<bool>,

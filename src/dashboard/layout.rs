@@ -120,7 +120,7 @@ impl NavLocation {
     }
 }
 
-/// Whether an address is one of the dashboard, not of another site.
+/// Returns whether an address is one of the dashboard, not of another site.
 pub fn is_own(to: &str) -> bool {
     let rest = to.strip_prefix(HOME);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
@@ -173,7 +173,7 @@ pub fn framed(
     answered(app, &page, answer, &bar, &ways, back)
 }
 
-/// Whether the account's acquirer has faults. What cannot be read is shown by the page of the sandbox.
+/// Returns whether the account's acquirer has faults. The page of the sandbox shows those that cannot be read.
 fn has_faults(account: &Account) -> bool {
     faults_of(account.settings())
         .is_ok_and(|faults| faults != AcquirerFaults { seed: faults.seed, ..AcquirerFaults::default() })
@@ -195,7 +195,7 @@ fn leave(session: &Session) -> Markup {
     html! {
         @if let Some(person) = &session.person { p.account { (person.identity.name) } }
         form.leave method="post" action=(SIGN_OUT) {
-            (carried(session))
+            (hidden_fields(session))
             button.quiet { "Sign out" }
             @if session.person.is_some() { " " button.quiet formaction=(SIGN_OUT_EVERYWHERE) { "Sign out everywhere" } }
         }
@@ -203,7 +203,7 @@ fn leave(session: &Session) -> Markup {
 }
 
 /// Renders the fields of each of a session's forms: the CSRF token, and the page that has the form.
-pub fn carried(session: &Session) -> Markup {
+pub fn hidden_fields(session: &Session) -> Markup {
     html! {
         input type="hidden" name="form" value=(session.form_value());
         @if !session.page.is_empty() { input type="hidden" name=(BACK) value=(session.page); }
@@ -213,8 +213,8 @@ pub fn carried(session: &Session) -> Markup {
 /// Renders a section with one form of actions on the record that a page shows.
 pub fn actions(session: &Session, path: &str, content: &Markup) -> Markup {
     html! {
-        section.deeds aria-label="What you can do" {
-            form method="post" action=(path) { (carried(session)) (content) }
+        section.actions aria-label="What you can do" {
+            form method="post" action=(path) { (hidden_fields(session)) (content) }
         }
     }
 }

@@ -89,13 +89,13 @@ fn table_headed(
 pub struct Field {
     /// The parameter.
     pub name: &'static str,
-    /// What it filters by.
+    /// The label, which names what it filters by.
     pub label: &'static str,
-    /// How it is entered.
+    /// The input by which it is entered.
     pub input: FieldInput,
 }
 
-/// How a parameter is entered.
+/// The input by which a parameter is entered.
 pub enum FieldInput {
     /// A word of the record.
     Search,
@@ -115,7 +115,7 @@ pub enum FieldInput {
 }
 
 impl FieldInput {
-    /// Whether only the dashboard has the filter.
+    /// Returns whether only the dashboard has the filter.
     fn is_own(&self) -> bool {
         matches!(self, Self::OwnSearch | Self::OwnChoice(_) | Self::OwnDay)
     }
@@ -191,7 +191,7 @@ impl<T: Serialize + 'static> ListView<T> {
         with_paging(input, asked)
     }
 
-    /// Whether a request has a filter that only the dashboard has.
+    /// Returns whether a request has a filter that only the dashboard has.
     fn is_own(&self, asked: &[(&'static str, String)]) -> bool {
         self.fields().any(|field| field.input.is_own() && asked.iter().any(|(name, _)| *name == field.name))
     }

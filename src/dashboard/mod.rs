@@ -60,7 +60,7 @@ use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
-/// Where people begin to sign in by the provider, and where it sends them back.
+/// The path at which people begin to sign in by the provider, and the path to which it sends them back.
 const PROVIDER: &str = "/dashboard/sign-in/provider";
 const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
 const SIGN_OUT: &str = "/dashboard/sign-out";
@@ -96,7 +96,7 @@ const PAGES: [(&str, &[(&str, &str)]); 4] = [
     ("Developers", &[(KEYS, "Keys"), (REQUESTS, "Requests"), (CLOCK, "Clock"), (SANDBOX, "Sandbox")]),
 ];
 
-/// Whether a page exists: some in test only, one in live, and two where people sign in by a provider.
+/// Returns whether a page exists: some in test only, one in live, and two where people sign in by a provider.
 fn has_page(app: &DashboardState, path: &str) -> bool {
     match path {
         REQUESTS | CLOCK | SANDBOX => is_test(app),

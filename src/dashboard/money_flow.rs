@@ -27,7 +27,7 @@ pub async fn of_charge(app: &DashboardState, account: &Account, token: &str) -> 
     Ok(html! { (flow(&moves)) (paid_out) })
 }
 
-/// What remains after refunds and disputes, unlike what the charge itself brought.
+/// The label of the money that remains after refunds and disputes, unlike that which the charge itself brought.
 const LEFT: &str = "Left for the merchant";
 
 fn flow(moves: &[MoneyMove]) -> Markup {

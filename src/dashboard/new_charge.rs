@@ -18,7 +18,7 @@ use super::state::DashboardState;
 use crate::params::{self, non_blank};
 use crate::services::charges::{ChargeRequestInfo, create as create_charge};
 
-/// What the same call of the API sends, with the values that the form begins with.
+/// The parameters that the same call of the API sends, with the values that the form begins with.
 const SENT: [&str; 13] = [
     "amount=400",
     "currency=AUD",
@@ -37,9 +37,9 @@ const SENT: [&str; 13] = [
 
 pub async fn show(user: AccountSession) -> PageResult {
     let content = html! {
-        section.deeds aria-label="A charge" {
+        section.actions aria-label="A charge" {
             form.narrow method="post" action="/dashboard/charges/new" {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label for="amount" { "Amount in base units (400 is A$4.00)" }
                 input #amount name="amount" inputmode="numeric" required value="400" autocomplete="off";
                 label for="currency" { "Currency" }
@@ -76,7 +76,8 @@ struct OutcomeParams {
     outcome: Option<String>,
 }
 
-/// Makes the charge, and leads to the attempt even if it was declined. The form names no card: it is the first one of the simulator that is approved.
+/// Makes the charge, and leads to the attempt even if it was declined. The form names no card: it is the first one of the
+/// simulator that is approved.
 pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let OutcomeParams { outcome } = form.input.params().valid()?;
     let sent = form.input.tree();

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 use validator::Validate;
 
 use super::address::Address;
-use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token, keep};
+use super::auth::{self, AccountSession, VerifiedForm, set_cookie};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::questions::{Question, asking};
@@ -36,7 +36,7 @@ const ATTEMPT: SealedCookie = SealedCookie {
     same_site: "Lax",
 };
 
-/// What the browser keeps while a person is at the provider.
+/// The data that the browser keeps while a person is at the provider.
 #[derive(Serialize, Deserialize)]
 struct KeptAttempt {
     attempt: SignInAttempt,
@@ -70,11 +70,11 @@ async fn started(app: &DashboardState, request: Request) -> Result<Response, Err
     };
     let kept = KeptAttempt { attempt, to, until: (app.clock.now() + PERSON_SIGN_IN).millis() };
     let mut response = Redirect::to(address.as_str()).into_response();
-    keep(&mut response, ATTEMPT.set(app, &kept, PERSON_SIGN_IN.whole_seconds()));
+    set_cookie(&mut response, ATTEMPT.set(app, &kept, PERSON_SIGN_IN.whole_seconds()));
     Ok(response)
 }
 
-/// What the provider's link back brings.
+/// The parameters that the provider's link back brings.
 #[derive(Deserialize, Validate)]
 struct AnswerParams {
     code: Option<String>,
@@ -86,7 +86,7 @@ struct AnswerParams {
 pub async fn finish(State(app): State<DashboardState>, request: Request) -> Response {
     match finished(&app, request).await {
         Ok(mut response) => {
-            keep(&mut response, ATTEMPT.forget(&app));
+            set_cookie(&mut response, ATTEMPT.forget(&app));
             response
         }
         Err(page) => layout::alone(&app, page.into_response()),
@@ -127,7 +127,7 @@ async fn finished(app: &DashboardState, request: Request) -> Result<Response, Er
         secret => secret?,
     };
     let mut response = layout::alone(app, signed_in(&to).into_response());
-    keep(&mut response, Session::begin(app, secret).kept(app));
+    set_cookie(&mut response, Session::begin(app, secret).cookie(app));
     if let Ok(next) = HeaderValue::from_str(&format!("0; url={}{to}", app.info.base_path())) {
         response.headers_mut().insert(header::REFRESH, next);
     }
@@ -172,25 +172,20 @@ fn refused(app: &DashboardState, to: &str, error: &IdentityError) -> Response {
 
 /// Ends all sessions of the person.
 pub async fn sign_out_everywhere(State(app): State<DashboardState>, request: Request) -> Response {
-    match signed_out_everywhere(&app, request).await {
-        Ok(()) => auth::leaving(&app),
+    match try_sign_out_everywhere(&app, request).await {
+        Ok(()) => auth::redirect_to_sign_in(&app),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_out_everywhere(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
-    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else { return Ok(()) };
-    let from = client_address(&request, app);
-    let input = Input::from_request(request, app).await?;
-    if !has_csrf_token(&session, &input) {
-        return Err(ErrorPage::foreign());
-    }
+async fn try_sign_out_everywhere(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
+    let Some((session, from)) = auth::session_of_form(app, request).await? else { return Ok(()) };
     let person = session.person.as_ref().ok_or_else(|| Error::from(ErrorCode::NotFound))?;
     people::end_sessions(app, person, None, from).await?;
     Ok(())
 }
 
-/// Where the end of somebody's sessions is asked for.
+/// The path of the question about the end of a person's sessions.
 const END: &str = "/dashboard/people/end";
 
 const COLUMNS: [Column; 7] = [
@@ -223,7 +218,7 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession) -> Pa
 /// Renders the ways to the end of somebody's sessions.
 fn ends(people: &[Record]) -> Markup {
     html! {
-        section.deeds aria-label="End sessions" {
+        section.actions aria-label="End sessions" {
             @for person in people {
                 @let end = Address::new(END).with("issuer", person.text("/issuer")).with("subject", person.text("/subject"));
                 p { (person.text("/name")) " " (asking(&end.to_string(), "End all sessions")) }

@@ -3,20 +3,20 @@
 
 use maud::{Markup, html};
 
-use super::layout::{PageContent, carried};
+use super::layout::{PageContent, hidden_fields};
 use super::session::Session;
 
 /// A question, and where its answers lead.
 pub struct Question<'a> {
-    /// What is asked.
+    /// The text of the question.
     pub title: String,
-    /// What will be gone, and what stays.
+    /// The consequence: what will be gone, and what stays.
     pub consequence: Markup,
     /// The answer that goes on.
     pub yes: &'a str,
-    /// Where the form of that answer is sent.
+    /// The path to which the form of that answer is sent.
     pub action: &'a str,
-    /// What the form sends.
+    /// The fields that the form sends.
     pub fields: &'a [(&'a str, &'a str)],
     /// The page that the other answer leads back to.
     pub back: &'a str,
@@ -26,9 +26,9 @@ impl Question<'_> {
     pub fn page(self, session: &Session) -> PageContent {
         let content = html! {
             (self.consequence)
-            section.deeds aria-label="Your answer" {
+            section.actions aria-label="Your answer" {
                 form method="post" action=(self.action) {
-                    (carried(session))
+                    (hidden_fields(session))
                     @for (name, value) in self.fields { input type="hidden" name=(name) value=(value); }
                     button.grave { (self.yes) }
                     a.button href=(self.back) { "No, go back" }

@@ -71,7 +71,7 @@ impl Record {
         }
     }
 
-    /// Whether a flag is set.
+    /// Returns whether a flag is set.
     pub fn is(&self, pointer: &str) -> bool {
         self.value(pointer).as_bool() == Some(true)
     }

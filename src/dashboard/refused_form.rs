@@ -31,7 +31,7 @@ pub const BACK: &str = "back";
 #[derive(Clone)]
 pub struct Pages(pub Router);
 
-/// What a refusal says: in general, and about which fields.
+/// The messages of a refusal: in general, and about single fields.
 #[derive(Clone)]
 pub struct Refusal {
     /// The sentence.
@@ -52,9 +52,9 @@ impl Refusal {
 /// A form that a request has sent.
 #[derive(Clone, Default)]
 pub struct SentForm {
-    /// Where it was sent.
+    /// The path to which it was sent.
     action: String,
-    /// What was typed, by the names of its fields; empty until the body has been read.
+    /// The texts that were typed, by the names of their fields; empty until the body has been read.
     typed: Arc<OnceLock<Vec<(String, String)>>>,
 }
 
@@ -172,7 +172,7 @@ struct Filling<'f> {
     fields: Vec<Option<String>>,
     /// The form as far as it is written.
     written: Vec<String>,
-    /// Where the `details` began that are open at this place.
+    /// The positions at which the `details` began that are open at this place.
     folded: Vec<usize>,
     /// The text of the select or text area around this place.
     chosen: Option<&'f str>,
@@ -323,7 +323,7 @@ impl<'f> Filling<'f> {
     }
 }
 
-/// Whether a fault is about a field: about its parameter, an item of it, or the whole of which it is a part.
+/// Returns whether a fault is about a field: about its parameter, an item of it, or the whole of which it is a part.
 fn is_about(param: &str, field: &str) -> bool {
     let param = param.split('[').next().unwrap_or_default();
     param == field || field.strip_prefix(param).is_some_and(|rest| rest.starts_with('.'))
@@ -333,7 +333,7 @@ fn escaped(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// Whether a text holds what may be a card's number, which no page shows.
+/// Returns whether a text holds what may be a card's number, which no page shows.
 pub fn holds_card_number(text: &str) -> bool {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter.is_whitespace() || letter == '-';
     let mut parts = text.split(|letter| !is_of_number(letter));

@@ -32,13 +32,13 @@ pub fn offer(user: &AccountSession, id: &str, request: &Record) -> Markup {
         h2 { "Send it again" }
         @match obstacle(request) {
             Some(obstacle) => p.hint { (obstacle) },
-            None => section.deeds aria-label="Send it again" {
+            None => section.actions aria-label="Send it again" {
                 p {
                     "With the account's secret key and " @if is_write(request) { "a new Idempotency-Key" } @else { "the same parameters" }
                     ". The log does not keep a Sandbox-Outcome header, so a forced outcome is not forced again."
                 }
                 form method="post" action={ "/dashboard/requests/" (id) "/send" } {
-                    (layout::carried(&user.session))
+                    (layout::hidden_fields(&user.session))
                     button { "Send it again" }
                 }
             }
@@ -67,7 +67,7 @@ fn obstacle(request: &Record) -> Option<String> {
     }
 }
 
-/// Whether the log has cut a text off.
+/// Returns whether the log has cut a text off.
 fn is_cut(parameters: &Value) -> bool {
     match parameters {
         Value::String(text) => text.ends_with('…') && text.chars().count() > LOGGED_CHARACTERS_MAX,

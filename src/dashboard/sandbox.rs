@@ -42,9 +42,9 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
     html! {
         h2 { "Faults of the acquirer" }
         p { "From now on every attempt to charge a card meets these, until you reset them." }
-        section.deeds aria-label="Faults of the acquirer" {
+        section.actions aria-label="Faults of the acquirer" {
             form.narrow method="post" action=(SANDBOX) {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label for="decline" { "Fail charges with" }
                 select #decline name="decline" {
                     option value="" selected[ordered.is_empty()] { "nothing" }
@@ -64,7 +64,7 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
                 button { "Apply these faults" }
             }
             form method="post" action=(SANDBOX) {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 button.other name="reset" value="true" { "Reset: no faults" }
             }
         }
@@ -84,9 +84,9 @@ fn switches(user: &AccountSession, settings: &Record) -> Markup {
     let schedule = settings.text("/transfers_schedule");
     html! {
         h2 { "Switches" }
-        section.deeds aria-label="Switches" {
+        section.actions aria-label="Switches" {
             form.narrow method="post" action="/dashboard/sandbox/switches" {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 @for (name, words) in SWITCHES {
                     label for=(name) { (words) }
                     select id=(name) name=(name) {
@@ -112,10 +112,10 @@ fn switches(user: &AccountSession, settings: &Record) -> Markup {
 fn another(user: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
-        section.deeds aria-label="Another account" {
+        section.actions aria-label="Another account" {
             p { "With its own keys, clock and money. " a href=(ACCOUNTS) { "Choose an account" } }
             form method="post" action="/dashboard/sandbox/accounts" {
-                (layout::carried(&user.session))
+                (layout::hidden_fields(&user.session))
                 label { span { "Its name" } input name="name" autocomplete="off" maxlength=(NAME_LENGTH_MAX) placeholder="Sandbox"; }
                 button { "Make an account" }
             }
@@ -123,14 +123,14 @@ fn another(user: &AccountSession) -> Markup {
     }
 }
 
-/// Where an account made in the sandbox is deleted.
+/// The path at which an account made in the sandbox is deleted.
 const DELETE: &str = "/dashboard/sandbox/delete";
 
 /// Renders the way to the end of an account made in the sandbox.
 fn end() -> Markup {
     html! {
         h2 { "End" }
-        section.deeds aria-label="End of the account" {
+        section.actions aria-label="End of the account" {
             p { (asking(DELETE, "Delete this account")) }
         }
     }
@@ -173,7 +173,7 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Pa
         ]))
         p { "The keys are shown this once." }
         form method="post" action=(ACCOUNTS) {
-            (layout::carried(&form.user.session))
+            (layout::hidden_fields(&form.user.session))
             button name="account" value=(made.text("/token")) { "Look at it" }
         }
         p { a href=(SANDBOX) { "Back to the sandbox" } }
@@ -221,7 +221,7 @@ pub async fn delete(State(app): State<DashboardState>, form: VerifiedForm) -> Re
     }
     accounts::delete(&app, &form.caller, &form.caller.account.id().to_string()).await?;
     if form.user.own.id() == form.caller.account.id() {
-        return Ok(auth::leaving(&app));
+        return Ok(auth::redirect_to_sign_in(&app));
     }
     Ok(auth::select_account(&app, form.user.session, None))
 }

@@ -124,7 +124,7 @@ async fn page_of(app: &DashboardState, account: &Account, query: &str) -> Result
     }
 }
 
-/// Whether an error says that there is no such record, or that the account has none of its kind.
+/// Returns whether an error says that there is no such record, or that the account has none of its kind.
 fn is_absent(error: &Error) -> bool {
     let absent =
         [ErrorCode::NotFound, ErrorCode::RecordNotFound, ErrorCode::Forbidden, ErrorCode::ApiUnavailable];

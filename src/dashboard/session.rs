@@ -15,6 +15,7 @@ use uuid::Uuid;
 use vault::{Purpose, Vault};
 
 use super::state::DashboardState;
+use crate::app::is_https;
 use crate::limits::DASHBOARD_SESSION;
 use crate::services::audit;
 use crate::services::people::Person;
@@ -36,7 +37,7 @@ pub struct Session {
     pub chosen: Option<AccountToken>,
     /// The CSRF token of its forms, which nobody else knows.
     pub form: String,
-    /// When it ends: milliseconds, by the wall clock.
+    /// The time at which it ends: milliseconds, by the wall clock.
     until: i64,
     /// The person who opened it, read again with each request.
     #[serde(skip)]
@@ -77,19 +78,19 @@ impl Session {
         Timestamp::from_millis(self.until)
     }
 
-    /// Whether a request brings a session, expired or not.
+    /// Returns whether a request brings a session, expired or not.
     pub fn is_brought(app: &DashboardState, headers: &HeaderMap) -> bool {
         SESSION.value(&app.vault, headers).is_some()
     }
 
     /// Returns the Set-Cookie header that stores the session.
-    pub fn kept(&self, app: &DashboardState) -> Option<HeaderValue> {
+    pub fn cookie(&self, app: &DashboardState) -> Option<HeaderValue> {
         let seconds = (self.expires() - app.clock.now()).whole_seconds();
         SESSION.set(app, self, seconds)
     }
 
     /// Returns the Set-Cookie header that deletes the session.
-    pub fn forgotten(app: &DashboardState) -> Option<HeaderValue> {
+    pub fn expired_cookie(app: &DashboardState) -> Option<HeaderValue> {
         SESSION.forget(app)
     }
 
@@ -105,7 +106,7 @@ impl Session {
         format!("{}{shown}", self.form)
     }
 
-    /// Whether a form was made for this session and the account that it views.
+    /// Returns whether a form was made for this session and the account that it views.
     pub fn sent(&self, form: &Secret) -> bool {
         *form == Secret::from(self.form_value().as_str())
     }
@@ -120,7 +121,7 @@ pub struct SealedCookie {
     pub name: &'static str,
     /// The pages that get it.
     pub path: &'static str,
-    /// Whether requests that come from other sites carry it: `Strict`, or `Lax` for links.
+    /// The attribute `SameSite`: whether requests that come from other sites carry it. `Strict`, or `Lax` for links.
     pub same_site: &'static str,
 }
 
@@ -151,7 +152,7 @@ impl SealedCookie {
 
     fn header(&self, app: &DashboardState, value: &str, seconds: i64) -> Option<HeaderValue> {
         let Self { path, same_site, .. } = self;
-        let secure = if app.info.base_url.starts_with("https://") { "; Secure" } else { "" };
+        let secure = if is_https(&app.info.base_url) { "; Secure" } else { "" };
         let (name, base) = (self.full_name(&app.vault), app.info.base_path());
         let cookie = format!(
             "{name}={value}; Path={base}{path}; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"

@@ -1,4 +1,4 @@
-//! How users sign in to the dashboard: in test by a secret key, in live by the operator's key or their provider.
+//! The sign-in of users to the dashboard: in test by a secret key, in live by the operator's key or their provider.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::config::Environment;
 use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 
 pub struct DashboardAuth {
-    /// How operators sign in, in live.
+    /// The sign-in of operators, in live.
     pub(super) operators: Option<OperatorAuth>,
     /// Sign-in attempts by the client's network; those without a known one are counted together.
     pub attempts: Buckets<Option<ClientNetwork>>,
 }
 
-/// How operators sign in: by the key that they share, or each by the provider that knows them.
+/// The sign-in of operators: by the key that they share, or by the provider that knows each of them.
 pub struct OperatorAuth {
     /// The shared key, if it opens the dashboard.
     pub key: Option<Secret>,
@@ -44,7 +44,7 @@ impl DashboardAuth {
         self.operators.as_ref()?.provider.as_ref()
     }
 
-    /// Whether a key opens the dashboard.
+    /// Returns whether a key opens the dashboard.
     pub fn takes_key(&self) -> bool {
         self.operators.as_ref().is_none_or(|operators| operators.key.is_some())
     }

@@ -22,7 +22,7 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
     )?;
     Ok(html! {
         h2 { "Snapshots" }
-        section.deeds aria-label="Snapshots" {
+        section.actions aria-label="Snapshots" {
             p { "Once one is restored, the account holds what it held then, and its clock shows what it showed." }
             @for (snapshot, token) in kept.iter().map(|snapshot| (snapshot, snapshot.text("/token"))) {
                 p {
@@ -31,7 +31,7 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
                     (asking(&address(token, "delete"), "Delete"))
                 }
             }
-            form method="post" action=(SNAPSHOTS) { (layout::carried(&user.session)) button { "Make a snapshot" } }
+            form method="post" action=(SNAPSHOTS) { (layout::hidden_fields(&user.session)) button { "Make a snapshot" } }
         }
     })
 }

@@ -40,7 +40,7 @@ impl Deref for DashboardState {
     }
 }
 
-/// What reads any request of the server reads those of the dashboard, too.
+/// Extractors for any request of the server read those of the dashboard, too.
 impl FromRef<DashboardState> for AppState {
     fn from_ref(dashboard: &DashboardState) -> Self {
         dashboard.app.clone()

@@ -113,7 +113,7 @@ pub async fn show(
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&app) && is_open && may_cancel {
-            section.deeds aria-label="What you can do" { p { (asking(&unsubscribe, "Unsubscribe as the customer")) } }
+            section.actions aria-label="What you can do" { p { (asking(&unsubscribe, "Unsubscribe as the customer")) } }
         }
         @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
         (table("Ledger, newest first", &ENTRIES, &entries))

@@ -1,4 +1,4 @@
-//! What has happened and what will come, along time: of a subscription, of a webhook.
+//! Past and coming events along time: of a subscription, of a webhook.
 
 use entity::Timestamp;
 use maud::{Markup, html};

@@ -1,5 +1,5 @@
-//! What each error code means, for people. The page `/docs/errors/CODE`, `card-payments explain CODE` and
-//! `application/problem+json` tell it from here.
+//! The meaning of each error code, for people. The page `/docs/errors/CODE`, `card-payments explain CODE` and
+//! `application/problem+json` show it.
 
 mod payments;
 mod records;
@@ -13,17 +13,17 @@ use super::ErrorCode;
 pub struct Explanation {
     pub meaning: &'static str,
     pub causes: &'static [&'static str],
-    /// What to do.
+    /// The action to take.
     pub remedy: &'static str,
-    /// Who must act.
+    /// The party that must act.
     pub actor: Actor,
-    /// Whether to repeat the request.
+    /// The rule for repeating the request.
     pub repetition: Repetition,
-    /// How to cause it on a test server.
+    /// The way to cause it on a test server.
     pub sandbox: Sandbox,
 }
 
-/// Who must act.
+/// The party that must act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
     /// The developer of the client.
@@ -35,7 +35,7 @@ pub enum Actor {
     Nobody,
 }
 
-/// Whether to repeat a refused request, and with which Idempotency-Key.
+/// The rule for repeating a refused request, and for its Idempotency-Key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repetition {
     Never,
@@ -49,7 +49,7 @@ pub enum Repetition {
     OtherKey,
 }
 
-/// How to cause a code on a test server.
+/// The way to cause a code on a test server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandbox {
     /// By these lines of a shell, the last of which prints the body.

@@ -118,7 +118,7 @@ impl Error {
         }
     }
 
-    /// Returns why no key opens the request, where that is the refusal. A key of which nobody says more is unknown.
+    /// Returns why no key opens the request, if that is the refusal. A key without a recorded reason is unknown.
     pub fn key_fault(&self) -> Option<KeyFault> {
         match self {
             Self::Refused(refusal) if refusal.code == ErrorCode::Unauthorized => {
@@ -202,12 +202,12 @@ pub fn failure_message(failure: FailureCode) -> &'static str {
 }
 
 impl ErrorCode {
-    /// Whether the body is an array of the one error object (specification, Errors).
+    /// Returns whether the body is an array of the one error object (specification, Errors).
     pub fn body_is_array(self) -> bool {
         self == Self::InsufficientServiceBalance
     }
 
-    /// Whether the same request may be accepted a moment later; the response has `Retry-After`.
+    /// Returns whether the same request may be accepted a moment later; the response has `Retry-After`.
     pub fn is_transient(self) -> bool {
         matches!(
             self,

@@ -58,7 +58,7 @@ pub fn sections(page: &Page) -> Vec<Section> {
 #[derive(Debug, Default)]
 pub struct Section {
     pub heading: String,
-    /// How links name it.
+    /// The name of the heading in links.
     pub anchor: String,
     /// The text, without its marks.
     pub text: String,

@@ -10,10 +10,10 @@ use super::pages::PAGES;
 use super::{ERRORS, HOME, render};
 use crate::error::ErrorCode;
 
-/// How many words of a question count, and how many letters of each.
+/// The number of words of a question that count, and the number of letters of each.
 const WORDS_MAX: usize = 16;
 const LETTERS_MAX: usize = 40;
-/// How often a word in the text of a section counts.
+/// The number of times that a word in the text of a section counts.
 const TIMES_MAX: u32 = 4;
 const RESULTS_MAX: usize = 20;
 const EXCERPT_LETTERS: usize = 160;
@@ -24,7 +24,7 @@ const EMPTY_WORDS: [&str; 28] = [
     "it", "my", "of", "on", "or", "the", "this", "to", "was", "what", "with", "you",
 ];
 
-/// What a result is.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -81,7 +81,7 @@ struct Entry {
     heading: String,
     url: String,
     text: String,
-    /// How much each word counts here.
+    /// The weight of each word here.
     words: HashMap<String, u32>,
 }
 

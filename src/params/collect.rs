@@ -71,7 +71,7 @@ struct ValueDeserializer<'n> {
     path: Path<'n>,
     /// Whether it is inside an `Option`.
     optional: bool,
-    /// Inside an object that is itself missing or wrong, whose one fault is enough.
+    /// Whether it is inside an object that is itself missing or wrong: the one fault of that object is enough.
     quiet: bool,
     /// Whether no part of it may be shown.
     withheld: bool,

@@ -1,6 +1,7 @@
 //! The faults of a request: parameter and predicate, in the order in which the request declares its parameters.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -26,6 +27,18 @@ impl FieldErrors {
         let mut faults = Self::default();
         faults.add(param, predicate);
         faults
+    }
+
+    /// Adds a fault if a value without one is out of its range.
+    pub fn check_range(&mut self, param: &str, value: i64, range: &RangeInclusive<i64>) {
+        if self.has(param) || range.contains(&value) {
+            return;
+        }
+        let (min, max) = (range.start(), range.end());
+        self.add(
+            param,
+            if value < *min { format!("must be at least {min}") } else { format!("must be at most {max}") },
+        );
     }
 
     /// Returns whether this parameter has a fault; those of parameters inside it do not count.

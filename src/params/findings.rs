@@ -1,4 +1,4 @@
-//! What decoding finds besides the value, and where.
+//! The results of decoding besides the value, with their paths.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -50,7 +50,7 @@ impl ReadValues {
     }
 }
 
-/// What decoding found besides the value.
+/// The results of decoding besides the value.
 #[derive(Default)]
 pub(super) struct DecodeReport {
     pub(super) faults: FieldErrors,

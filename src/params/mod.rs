@@ -68,9 +68,9 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
 
 /// Reads a request struct from a tree. Returns it with the values that it has read.
 ///
-/// The struct may contain `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps of these, nested structs,
-/// and any of them in an `Option` or a [`Patch`]. It must not use `serde(default)`, `serde(alias)` or `serde(flatten)`: every field
-/// is offered exactly once, absent or not. Lists contain no structs: their faults could not be told apart.
+/// The struct may contain `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps of these, nested
+/// structs, and any of them in an `Option` or a [`Patch`]. It must not use `serde(default)`, `serde(alias)` or `serde(flatten)`:
+/// every field is offered exactly once, absent or not. Lists contain no structs: their faults could not be distinguished.
 pub fn decode<T: DeserializeOwned + Validate>(tree: &Value) -> (Params<T>, ReadValues) {
     let (value, mut findings) = collect::collect::<T>(tree);
     if let Err(errors) = value.validate() {

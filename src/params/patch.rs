@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use validator::ValidateLength;
 
-/// The name by which the collector recognises a type that tells blank from absent.
+/// The name by which the collector recognises a type that distinguishes blank from absent.
 pub(super) const NAME: &str = "$card_payments::Patch";
 
 /// A parameter for which absent and blank mean different things: `card_token=` on a subscription means the default card.

@@ -8,12 +8,12 @@ use validator::Validate;
 use super::{ParameterTree, Params};
 use crate::limits::{WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
 
-/// How many records a client waits for, and how long.
+/// The number of records that a client waits for, and the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// The number of records that must match.
     pub count: u64,
-    /// How long to wait for them.
+    /// The longest time to wait for them.
     pub wait: Duration,
 }
 

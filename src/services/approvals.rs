@@ -1,12 +1,12 @@
-//! What takes two persons at the dashboard (`docs/decisions.md`, 386): one asks, and another one with the same right decides.
-//! The decision is in the commit of what it approves, so that is done once, or not at all.
+//! Approvals of operations that take two persons at the dashboard (`docs/decisions.md`, 386): one asks, and another one with the
+//! same right decides. The decision is in the commit of the approved operation, so that the operation is done once, or not at all.
 
 pub mod askers;
 mod facts;
 
 use std::sync::Arc;
 
-use entity::approval::{ApprovalKind, ApprovalState, Column, Entity, Model};
+use entity::approval::{ApprovalKind, ApprovalState, COLUMN, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::Right;
 use entity::{JsonText, Timestamp};
@@ -33,7 +33,7 @@ use crate::services::disputes::params::DecidedDispute;
 use crate::services::merchants::params::DecidedMerchant;
 use crate::services::transfers::params::NewTransfer;
 
-/// What a person does with a request.
+/// An action on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalAction {
     /// Another person approves it.
@@ -69,6 +69,13 @@ fn state_at(row: &Model, wall: Timestamp) -> ApprovalState {
     next(row.state, ApprovalAction::Expire).filter(|_| is_late).unwrap_or(row.state)
 }
 
+/// Selects the requests that somebody may still decide.
+fn is_open(wall: Timestamp) -> Condition {
+    Condition::all()
+        .add(Column::State.eq(ApprovalState::Pending))
+        .add(COLUMN.asked_at.gt(wall - APPROVAL_OPEN))
+}
+
 pub fn table() -> String {
     let actions =
         [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw, ApprovalAction::Expire];
@@ -84,7 +91,7 @@ pub fn table() -> String {
     })
 }
 
-/// What a person asks for.
+/// The operation that a person requests.
 #[derive(Debug, Clone)]
 pub struct ApprovalRequest {
     pub kind: ApprovalKind,
@@ -158,11 +165,8 @@ pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<ListedRequest>
         .filter(Column::Account.eq(account.id()))
         .filter(Column::Kind.is_in(readable))
         .order_by_desc(Column::Id);
-    let is_open = Condition::all()
-        .add(Column::State.eq(ApprovalState::Pending))
-        .add(Column::AskedAt.gt(wall - APPROVAL_OPEN));
-    let mut rows = all.clone().filter(is_open.clone()).all(ctx.store.read()).await?;
-    rows.extend(all.filter(is_open.not()).limit(APPROVALS_LISTED).all(ctx.store.read()).await?);
+    let mut rows = all.clone().filter(is_open(wall)).all(ctx.store.read()).await?;
+    rows.extend(all.filter(is_open(wall).not()).limit(APPROVALS_LISTED).all(ctx.store.read()).await?);
     let mut requests = Vec::with_capacity(rows.len());
     for row in rows {
         let row = Model { state: state_at(&row, wall), ..row };

@@ -35,7 +35,7 @@ pub async fn find_among<E: Listed>(
     Ok(rows.filter(E::ID.eq(id)).one(db).await?)
 }
 
-/// What gives the ids of the rows to look up.
+/// The name of the subquery that gives the ids of the rows to look up.
 const WANTED: &str = "wanted";
 
 /// Selects those rows of an account that have these ids, in a statement whose text does not depend on their number.

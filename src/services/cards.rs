@@ -27,22 +27,19 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};
 use crate::services::cards::params::NewCard;
+use crate::services::cards::view::Card;
 
 /// Stores a card in exchange for a single-use token.
 ///
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`.
-pub async fn store(
-    ctx: &Context,
-    caller: &Caller,
-    params: Params<NewCard>,
-) -> Result<crate::services::cards::view::Card, Error> {
+pub async fn store(ctx: &Context, caller: &Caller, params: Params<NewCard>) -> Result<Card, Error> {
     let Params { value, mut faults } = params;
     let card = validate(ctx, &caller.account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = single_use(ctx, &caller.account, card);
     let unit = idempotency::write(ctx, caller, row, async |tx, row| {
         tx.append(row);
-        Ok(crate::services::cards::view::Card::new(row.clone(), None))
+        Ok(Card::new(row.clone(), None))
     });
     unit.await
 }
@@ -50,15 +47,11 @@ pub async fn store(
 /// Returns one card.
 ///
 /// Refusals: `not_found`, also for an unused token that has expired.
-pub async fn show(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-) -> Result<crate::services::cards::view::Card, Error> {
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Card, Error> {
     let id = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = find(ctx, account, id).await?.ok_or(ErrorCode::NotFound)?;
     let primary = primary_beside(ctx, account, &row).await?;
-    Ok(crate::services::cards::view::Card::new(row, primary))
+    Ok(Card::new(row, primary))
 }
 
 /// Finds an account's card. An unused one that has expired is not found, even before a worker erases it.
@@ -85,13 +78,14 @@ pub async fn primary_beside(
 
 /// Returns the row with its credentials encrypted.
 pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
-    let ValidatedCard { mut row, digits } = card;
+    let ValidatedCard { mut row, credentials } = card;
     let data_keys = ctx.vault.data_keys();
     let sealed = |what, plain: &[u8]| data_keys.seal(&context(&row, what), plain);
-    let number = sealed(SealedCredential::Number, digits.number.expose().as_bytes());
-    let cvc = digits.cvc.map(|cvc| sealed(SealedCredential::Cvc, cvc.expose().as_bytes()).bytes);
-    let network =
-        digits.network.map(|network| sealed(SealedCredential::Network, &encode_cryptogram(&network)).bytes);
+    let number = sealed(SealedCredential::Number, credentials.number.expose().as_bytes());
+    let cvc = credentials.cvc.map(|cvc| sealed(SealedCredential::Cvc, cvc.expose().as_bytes()).bytes);
+    let network = credentials
+        .network
+        .map(|network| sealed(SealedCredential::Network, &encode_cryptogram(&network)).bytes);
     row.sealed_by = Some(number.key);
     row.number_sealed = Some(number.bytes);
     row.cvc_sealed = cvc;
@@ -101,7 +95,7 @@ pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
 
 /// Copies a card for a pending payment, with its credentials encrypted, so that the payment does not depend on the card
 /// itself. The copy's token is never shown.
-pub fn copy(ctx: &Context, card: &card::Model, digits: CardCredentials) -> card::Model {
+pub fn copy(ctx: &Context, card: &card::Model, credentials: CardCredentials) -> card::Model {
     let row = card::Model {
         id: ctx.ids.token(),
         state: CardState::Reserved,
@@ -109,7 +103,7 @@ pub fn copy(ctx: &Context, card: &card::Model, digits: CardCredentials) -> card:
         expires_at: None,
         ..card.clone()
     };
-    seal(ctx, ValidatedCard { row, digits })
+    seal(ctx, ValidatedCard { row, credentials })
 }
 
 /// Returns the row of a token that may be used once within a month.
@@ -253,8 +247,8 @@ pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Resul
     Ok(tx.defer_update(copy).await?)
 }
 
-/// Reads a card inside a unit of work.
-pub async fn in_unit(
+/// Returns a card, whatever its state.
+pub async fn load(
     db: &impl ConnectionTrait,
     account: AccountToken,
     id: CardToken,

@@ -66,24 +66,24 @@ pub struct Context {
     pub blobs: Arc<dyn Blobs>,
     /// The tasks that must end before the process does.
     pub tasks: TaskTracker,
-    /// What the process was configured with.
+    /// The configuration of the process.
     pub settings: Settings,
-    /// What the process remembers.
+    /// The memories of the process.
     pub memory: Memory,
 }
 
 pub struct Settings {
     /// The acquirer's time limit for an answer.
-    pub acquirer_answer: Duration,
+    pub acquirer_timeout: Duration,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
-    /// Where the heads of the audit trail go, if anywhere.
+    /// The destination of the heads of the audit trail, if there is one.
     pub audit_anchor: Option<AuditAnchor>,
     /// The server's address as clients know it.
     pub base_url: Arc<str>,
     /// The retention of events and webhooks.
     pub retention: TimeSpan,
-    /// How long after a customer's deletion its personal data is erased; `None` if it is not erased by itself.
+    /// The time after a customer's deletion at which its personal data is erased; `None` if it is not erased by itself.
     pub erase_after: Option<TimeSpan>,
     /// The longest time for which one request moves a clock.
     pub clock_move_timeout: Duration,
@@ -107,9 +107,9 @@ impl Context {
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }
 
-    /// Returns the token of a record that the server makes by itself once it is due. In live it follows from its subject: a database that
-    /// is restored from a backup makes the same record again, and whoever moved its money knows its token. In test it is new, because
-    /// a restored snapshot may take another course.
+    /// Returns the token of a record that the server makes by itself once it is due. In live it follows from its subject: a
+    /// database that is restored from a backup makes the same record again, and the party that moved its money knows its token.
+    /// In test it is new, because a restored snapshot may take another course.
     pub(super) fn token_of_due<K: TokenKind>(&self, due: Timestamp, subject: &str) -> Token<K> {
         match self.environment {
             Environment::Test => self.ids.token(),
@@ -148,11 +148,32 @@ pub struct Caller {
     pub account: Account,
     /// The claim, if the request has a key.
     pub claim: Option<Arc<IdempotencyClaim>>,
-    /// What else the write's commit requires and records.
+    /// A further condition of the write's commit, which may add records to it.
     pub condition: Option<Arc<dyn WriteCondition>>,
 }
 
-/// What a write requires and records in its own commit.
+impl Caller {
+    /// Claims the Idempotency-Key as a part of a unit, and requires the account to be current.
+    ///
+    /// Refusals: `unauthorized`, `idempotency_key_in_use`.
+    pub(super) async fn require_and_claim(&self, tx: &Tx, claimed_at: Timestamp) -> Result<(), Error> {
+        self.account.require_current(tx).await?;
+        match &self.claim {
+            Some(claim) => claim.record(tx, self.account.id(), claimed_at),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that the unit which required the account and claimed the key has committed.
+    pub(super) fn confirm(&self) {
+        self.account.confirm();
+        if let Some(claim) = &self.claim {
+            claim.mark_owned();
+        }
+    }
+}
+
+/// A condition of a write's commit, which may add records to it.
 pub trait WriteCondition: fmt::Debug + Send + Sync {
     /// Refuses the write, or records what goes with it.
     fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>>;

@@ -158,11 +158,11 @@ impl Item {
 }
 
 /// Returns the first item that a moved clock reaches; of several at one instant, the one whose kind is listed first.
-pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>, Error> {
+pub async fn first(ctx: &Context, range: ClockMoveRange) -> Result<Option<Item>, Error> {
     // One statement for the instants of all kinds, regardless of their number.
     let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
     let mut firsts = kinds.iter().zip(0_i64..).map(|(kind, place)| {
-        let first = (kind.at)(reach);
+        let first = (kind.at)(range);
         Query::select()
             .expr(Expr::cust(format!("CAST({place} AS BIGINT)")))
             .column(AT)
@@ -179,7 +179,7 @@ pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>,
         let kind = first.and_then(|(_, place)| kinds.get(usize::try_from(place).ok()?));
         let Some(kind) = kind else { return Ok(None) };
         // Another worker may have done it between the two reads, and the next item may be of another kind.
-        if let Some(item) = (kind.first)(ctx, reach).await? {
+        if let Some(item) = (kind.first)(ctx, range).await? {
             return Ok(Some(item));
         }
     }
@@ -187,17 +187,17 @@ pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>,
 
 const AT: &str = "due_at";
 
-fn first_at<W: DueWork>(reach: ClockMoveRange) -> SelectStatement {
-    ahead::<W>(reach).select_only().column_as(W::AT, AT).limit(1).into_query()
+fn first_at<W: DueWork>(range: ClockMoveRange) -> SelectStatement {
+    ahead::<W>(range).select_only().column_as(W::AT, AT).limit(1).into_query()
 }
 
-fn ahead<W: DueWork>(reach: ClockMoveRange) -> Select<W::Entity> {
-    W::of_account(&reach).filter(W::AT.lte(reach.to)).order_by_asc(W::AT).order_by_asc(W::ID)
+fn ahead<W: DueWork>(range: ClockMoveRange) -> Select<W::Entity> {
+    W::of_account(&range).filter(W::AT.lte(range.to)).order_by_asc(W::AT).order_by_asc(W::ID)
 }
 
-fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, Option<Item>> {
+fn first_of<W: DueWork>(ctx: &Context, range: ClockMoveRange) -> WorkFuture<'_, Option<Item>> {
     async move {
-        let row = ahead::<W>(reach).one(ctx.store.read()).await?;
+        let row = ahead::<W>(range).one(ctx.store.read()).await?;
         Ok(row.map(|row| Item {
             kind: W::NAME,
             subject: W::subject(&row),

@@ -19,7 +19,7 @@ use super::context::Context;
 use crate::error::Error;
 use crate::limits::EVENTS_NUMBERED_AT_ONCE;
 
-/// What to do while another copy numbers the same account.
+/// The behaviour while another copy numbers the same account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IfLocked {
     Wait,
@@ -45,7 +45,7 @@ pub async fn number_all(
     join_all(numbering).await.into_iter().flatten().collect()
 }
 
-/// Numbers what this process has committed, so that readers find little to number. Skips what another copy numbers.
+/// Numbers the events that this process has committed, so that readers find little to number. Skips accounts that another copy numbers.
 pub async fn number_committed(ctx: &Context) -> Result<(), Error> {
     let unnumbered = ctx.memory.event_sequences.take_unnumbered();
     let mut numbered = Ok(());

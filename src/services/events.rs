@@ -24,6 +24,7 @@ use super::memory::event_sequences::EventSequences;
 use super::readable_events::ReadableEvents;
 use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
+use crate::services::events::view::Event;
 
 /// Records an event of `record`, as the API shows it at this moment, and publishes it to the webhook endpoints.
 pub fn record(
@@ -61,11 +62,7 @@ pub fn note(
 /// Returns one event.
 ///
 /// Refusals: `resource_not_found`.
-pub async fn show(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-) -> Result<crate::services::events::view::Event, Error> {
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let event = readable(ctx, account, id).await?;
     Ok(event.ok_or(ErrorCode::RecordNotFound)?.into())

@@ -2,15 +2,15 @@
 //! only, in this order: an operation lives with the later noun.
 //!
 //! idempotency::claim, account_version, memory (of the process), context (which all of them get), acquirer_lookup (of cards and
-//! rates), installation, audit (of operator actions), clock_record (of the time), people (who sign in), key_sessions (that were signed out),
-//! data_keys (of the vault), idempotency, by_key (look-ups), page (of a list), counts, search_text, state_table, due_work::clocks (work due by
-//! each account's clock), due_work::work_time (when due
-//! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
-//! event_sequence, readable_events, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
-//! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
-//! engine that charges cards), three_d_secure, charges, authorisations, refunds, plans, subscriptions, recipients, transfers,
-//! settlement, files, disputes, merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a
-//! customer's personal data), due_work_registry (of all due work), sandbox (the testers' controls for all of these).
+//! rates), installation, audit (of operator actions), clock_record (of the time), people (who sign in), key_sessions (that were
+//! signed out), data_keys (of the vault), idempotency, by_key (look-ups), page (of a list), counts, search_text, state_table,
+//! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the description of
+//! each kind), ledger, reconciliation (of statements with the ledger), event_sequence, readable_events, webhook_endpoints,
+//! webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks), cards, wallets, payment_sources,
+//! customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the engine that charges cards),
+//! three_d_secure, charges, authorisations, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
+//! merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a customer's personal data),
+//! due_work_registry (of all due work), sandbox (the testers' controls for all of these).
 
 mod account_version;
 pub mod accounts;

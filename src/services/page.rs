@@ -57,21 +57,21 @@ pub fn in_period(time: &SimpleExpr, search: &Search) -> Condition {
 
 /// A list that clients may wait for.
 pub trait AwaitedList: Sync {
-    /// What it lists.
+    /// The listed record.
     type Record: Send;
-    /// What makes it grow.
+    /// The kind of records that make the list grow.
     const TOPIC: Topic;
 
-    /// Whose list it is.
+    /// Returns the account that owns the list.
     fn account(&self) -> AccountToken;
 
-    /// How many records are waited for, and how long.
+    /// Returns the number of records that a client waits for, and the time.
     fn waiting(&self) -> Waiting;
 
-    /// What the records have in common that are waited for.
+    /// Returns the labels that the awaited records have in common.
     fn wanted(&self) -> Wanted;
 
-    /// Makes visible what is committed by now, before the records are counted or read.
+    /// Makes records visible that are committed by now, before the records are counted or read.
     fn prepare(&self, _ctx: &Context) -> impl Future<Output = Result<(), Error>> + Send {
         ready(Ok(()))
     }
@@ -87,9 +87,9 @@ pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     account: AccountToken,
     /// The rows of the list, or of the one of which it is a part.
     whole: Select<E>,
-    /// What selects the part.
+    /// The condition that selects the part.
     part: Option<Condition>,
-    /// What knows the size of the whole list.
+    /// The source of the size of the whole list.
     size: Option<WholeSize>,
     /// Rows that a counter counts and the whole list does not show yet.
     hidden: Option<Select<E>>,
@@ -111,7 +111,8 @@ impl<E: Listed> List<E> {
         Self::ordered(account, rows, vec![(E::ID, Order::Desc)], Growth::AtItsEnd)
     }
 
-    /// Creates a list of an account's rows in the order of a column, ties by id. Unless rows change places, it holds whole numbers.
+    /// Creates a list of an account's rows in the order of a column, ties by id. Unless rows may move in the list, the column
+    /// holds whole numbers.
     pub fn sorted(
         account: AccountToken,
         rows: Select<E>,
@@ -161,8 +162,8 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         self
     }
 
-    /// Returns the part of the list that a condition selects. A counter holds the size of the whole list. If places are fixed, rows
-    /// come to meet the condition, or cease to, only by what [`Counted::lost`] counts.
+    /// Returns the part of the list that a condition selects. A counter holds the size of the whole list. If rows do not move in
+    /// the list, rows come to meet the condition, or cease to, only by what [`Counted::lost`] counts.
     #[must_use]
     pub fn part_of(mut self, what: Counted, condition: impl IntoCondition) -> Self {
         (self.size, self.part) = (Some(WholeSize::Counter(what)), Some(condition.into_condition()));
@@ -328,7 +329,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         page
     }
 
-    /// Sorts rows by their places.
+    /// Sorts rows by their keys.
     fn sort(&self, statement: &mut SelectStatement, order: &Order) {
         for (column, _) in &self.order {
             statement.order_by((E::default(), *column), order.clone());

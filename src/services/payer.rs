@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::params::values::INVALID;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::cards::params::{EXACTLY_ONE_PAYER, NewCard};
+use crate::services::cards::view::Card;
 
 /// The payment methods that a request names.
 #[derive(Default)]
@@ -29,7 +30,7 @@ pub struct Payer {
     /// The card as the API shows it in charges.
     pub shown: JsonText,
     /// The card's credentials, with cvc and proof if they were not used before.
-    pub digits: CardCredentials,
+    pub credentials: CardCredentials,
     /// The charge's effect on the card's token.
     pub token: TokenUse,
 }
@@ -97,10 +98,10 @@ async fn inline(
 ) -> Result<Option<PayerLookup>, Error> {
     let presented = cards::validate(ctx, account, card, "card.", faults).await?;
     let Some(presented) = presented else { return Ok(None) };
-    let cards::ValidatedCard { mut row, digits } = presented;
+    let cards::ValidatedCard { mut row, credentials } = presented;
     // The token is never returned, so never used: it is created spent, and its credentials never reach the database.
     row.state = CardState::Used;
-    Ok(Some(payer(row, None, digits, TokenUse::Inline)?.into()))
+    Ok(Some(payer(row, None, credentials, TokenUse::Inline)?.into()))
 }
 
 async fn stored(
@@ -152,9 +153,9 @@ async fn of_source(
 }
 
 async fn single(ctx: &Context, row: card::Model) -> Result<Payer, Error> {
-    let digits = cards::unseal(ctx, &row).await?;
+    let credentials = cards::unseal(ctx, &row).await?;
     let token = TokenUse::Single(row.id);
-    payer(row, None, digits, token)
+    payer(row, None, credentials, token)
 }
 
 async fn of_customer(
@@ -181,16 +182,16 @@ pub async fn again(
     customer: CustomerToken,
     primary: Option<CardToken>,
 ) -> Result<Payer, Error> {
-    let digits = cards::unseal(ctx, &card).await?;
-    payer(card, primary, digits, TokenUse::Again(customer))
+    let credentials = cards::unseal(ctx, &card).await?;
+    payer(card, primary, credentials, TokenUse::Again(customer))
 }
 
 fn payer(
     card: card::Model,
     primary: Option<CardToken>,
-    digits: CardCredentials,
+    credentials: CardCredentials,
     token: TokenUse,
 ) -> Result<Payer, Error> {
-    let shown = JsonText::encode(&crate::services::cards::view::Card::new(card.clone(), primary))?;
-    Ok(Payer { card, shown, digits, token })
+    let shown = JsonText::encode(&Card::new(card.clone(), primary))?;
+    Ok(Payer { card, shown, credentials, token })
 }

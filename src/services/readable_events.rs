@@ -1,4 +1,4 @@
-//! Which events the key of a request may read (`docs/decisions.md`, 382).
+//! The events that the key of a request may read (`docs/decisions.md`, 382).
 
 use entity::JsonText;
 use entity::event::{self, Column, EventType};
@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, Condition};
 
 use crate::services::context::Account;
 
-/// Where the token is in an event's data, which begins with it: the number of its first letter.
+/// The position of the token in an event's data, which begins with it: the number of its first letter.
 const TOKEN_STARTS_AT: usize = 11;
 
 /// Returns the token of the record that an event is about.
@@ -16,7 +16,7 @@ pub(super) fn token_of(data: &JsonText) -> Option<&str> {
     data.as_str().get(TOKEN_STARTS_AT - 1..)?.split('"').next()
 }
 
-/// How the token of an authorisation begins. Its events have types of charges, and show it instead of a charge.
+/// The beginning of the token of an authorisation. The events of an authorisation have types of charges, and show it instead of a charge.
 const OF_AUTHORISATION: &str = "auth_";
 
 /// The types of events that a key may read.
@@ -26,7 +26,7 @@ pub(super) struct ReadableEvents {
 }
 
 impl ReadableEvents {
-    /// Returns what the key of a request may read; `None` if that is all.
+    /// Returns the events that the key of a request may read; `None` if it may read all.
     pub fn by(account: &Account) -> Option<Self> {
         let may = |section: &Section| account.may(*section, Right::Read);
         let of_charges = |what: &EventType| what.sections() == [Section::Charges];

@@ -1,5 +1,7 @@
 //! Folds, stores and finds the text of searches (`docs/decisions.md`, 20 and 204).
 
+pub mod rebuild;
+
 use entity::AccountToken;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};

@@ -108,7 +108,7 @@ impl SettleDayUnit {
         if taken == Err(BalanceTooLow) {
             return self.release(tx).await;
         }
-        let own = bank_accounts::in_unit(tx, self.account, own).await?;
+        let own = bank_accounts::load(tx, self.account, own).await?;
         let own = own.ok_or_else(|| Error::internal("an account without its bank account"))?;
         transfers::record(
             tx,

@@ -66,7 +66,7 @@ fn wrong_with(ctx: &Context, text: &str) -> Option<&'static str> {
     if authority.is_some_and(|authority| authority.contains('@')) || url.fragment().is_some() {
         return Some("is not a valid URL");
     }
-    (!ctx.outbound.reach().permits_literal(&url)).then_some("is not an address that may be called")
+    (!ctx.outbound.policy().permits_literal(&url)).then_some("is not an address that may be called")
 }
 
 /// Takes the first free slot. If two units read at once, one gets the slot and the other retries.

@@ -8,7 +8,9 @@ pub use webhook_dispatcher::WorkerHandles;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::limits::{CLOCK_NOTED, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
+use crate::limits::{
+    CLOCK_NOTE_INTERVAL, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITE_INTERVAL,
+};
 use crate::services::due_work_registry;
 use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
 
@@ -69,7 +71,7 @@ async fn note_time(ctx: Ctx) {
         if let Err(error) = clock_record::synchronise(&ctx).await {
             tracing::warn!(%error, "the time was not noted; a doubted clock is not believed before it is");
         }
-        tokio::time::sleep(CLOCK_NOTED).await;
+        tokio::time::sleep(CLOCK_NOTE_INTERVAL).await;
     }
 }
 
@@ -129,11 +131,11 @@ async fn receive_announcements(ctx: Ctx) {
     loop {
         let received = async {
             let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
-            ctx.memory.arrivals.listens();
+            ctx.memory.arrivals.on_listening();
             loop {
                 match messages.next().await? {
                     Some(message) => ctx.memory.arrivals.receive(&message),
-                    None => ctx.memory.arrivals.listens(),
+                    None => ctx.memory.arrivals.on_listening(),
                 }
             }
         };
@@ -188,7 +190,7 @@ async fn learn_keys(ctx: Ctx) {
 
 async fn count(ctx: Ctx) {
     loop {
-        tokio::time::sleep(KEY_USES_WRITTEN).await;
+        tokio::time::sleep(KEY_USES_WRITE_INTERVAL).await;
         write_counts(&ctx).await;
     }
 }

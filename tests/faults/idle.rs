@@ -18,7 +18,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// A busy machine lets a newcomer wait now and then, a server that does so for idle connections each time.
 const TRIES: usize = 3;
 /// When an idle connection ends, and how late that may be on a busy machine.
-const FIRST_BYTE: Duration = Duration::from_secs(5);
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(10);
 
 /// The bytes that such a client sends before it stops.
@@ -44,7 +44,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     }
     let began = Instant::now();
     let mut silent = TcpStream::connect(server.address).unwrap();
-    silent.set_read_timeout(Some(FIRST_BYTE + LATE)).unwrap();
+    silent.set_read_timeout(Some(FIRST_BYTE_TIMEOUT + LATE)).unwrap();
     let end = silent.read(&mut [0]);
     let silent_for = began.elapsed();
     let besides = format!(
@@ -55,7 +55,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     println!("idle on {}: {besides}", on.name());
     assert!(longest < WAIT_MAX, "{longest:?}");
     assert!(matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
-    assert!(silent_for >= FIRST_BYTE && silent_for < FIRST_BYTE + LATE, "{silent_for:?}");
+    assert!(silent_for >= FIRST_BYTE_TIMEOUT && silent_for < FIRST_BYTE_TIMEOUT + LATE, "{silent_for:?}");
     server.stopped();
     let faults = rounds * (CONNECTIONS * BEGINNINGS.len()) as u64;
     Some(Report { rounds, faults, besides, seed: options.seed(), ..Report::default() })

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base::hexadecimal;
 use sha2::{Digest, Sha256};
-use wallet::hexadecimal_of;
 
 /// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
 /// server left, which the acquirer may have to be asked about several times; and as long as a server's clock was ahead.
@@ -109,7 +109,7 @@ impl History {
     /// Returns what must not be, and the digest.
     pub fn end(&self) -> (Vec<String>, String) {
         let record = self.record();
-        let digest = hexadecimal_of(&record.hash.clone().finalize());
+        let digest = hexadecimal::encode(&record.hash.clone().finalize());
         (record.failures.clone(), digest)
     }
 }

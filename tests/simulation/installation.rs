@@ -13,7 +13,7 @@ use base::secret::Secret;
 use card_payments::api::ServerInfo;
 use card_payments::app::Parts;
 use card_payments::config::{Environment, LoadOptions};
-use card_payments::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
+use card_payments::limits::{ACQUIRER_TIMEOUT, CLOCK_MOVE_TIMEOUT};
 use card_payments::services::wallets::Wallets;
 use entity::{TimeSpan, Timestamp};
 use outbound::blobs::Disk as FileStore;
@@ -103,7 +103,7 @@ impl Installation {
             clock: Arc::new(MachineClock { stands: self.time_stands }),
             random: Arc::default(),
             acquirer: self.acquirer(),
-            acquirer_answer: ACQUIRER_ANSWER,
+            acquirer_timeout: ACQUIRER_TIMEOUT,
             environment: TEST,
             operator: self.operator.clone(),
             outbound: Outbound::new(AddressPolicy::test()),
@@ -115,7 +115,7 @@ impl Installation {
             break_glass: false,
             retention: TimeSpan::days(90),
             erase_after: None,
-            clock_move_timeout: CLOCK_MOVE,
+            clock_move_timeout: CLOCK_MOVE_TIMEOUT,
             recorder: None,
         }
     }

@@ -30,12 +30,12 @@ pub trait Acquirer: Send + Sync + 'static {
     /// The acquirer's name.
     fn name(&self) -> &str;
 
-    /// Whether a call is answered at its first poll or never, so that callers need not wait.
+    /// Returns whether a call is answered at its first poll or never, so that callers need not wait.
     fn answers_at_once(&self) -> bool {
         false
     }
 
-    /// Whether the acquirer has answered since the process began. May wait as long as a call may take.
+    /// Returns whether the acquirer has answered since the process began. May wait as long as a call may take.
     fn is_known(&self) -> BoxFuture<'_, bool> {
         ready(true).boxed()
     }
@@ -70,7 +70,7 @@ pub trait Acquirer: Send + Sync + 'static {
     /// Closes a key and lets its call stand: reports a done call as done; an unknown one is refused for ever after.
     fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>>;
 
-    /// Whether the holder of a simulated card disputes the charge as soon as it is captured. A real acquirer cannot
+    /// Returns whether the holder of a simulated card disputes the charge as soon as it is captured. A real acquirer cannot
     /// foretell that.
     fn is_disputed_once_captured(&self, _reference: &str) -> bool {
         false
@@ -176,7 +176,7 @@ pub struct Approval {
     pub reference: String,
 }
 
-/// How an accepted refund will end.
+/// The outcome that an accepted refund will have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundAnswer {
     /// The holder gets the money.

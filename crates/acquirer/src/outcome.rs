@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use entity::failure::Decline;
 
-/// How an attempt on a card ends.
+/// The outcome of an attempt on a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedOutcome {
     /// Money is reserved or taken.

@@ -52,7 +52,7 @@ pub enum Numbers {
 pub struct Simulator {
     numbers: Numbers,
     memory: Mutex<Memory>,
-    /// Where it notes what it moves, if it keeps a book.
+    /// The book of the money that it moves, if it keeps one.
     book: Option<Mutex<Book>>,
 }
 
@@ -254,7 +254,7 @@ impl Acquirer for Simulator {
     }
 }
 
-/// Whether a reference is a simulator's and foretells a dispute.
+/// Returns whether a reference is a simulator's and foretells a dispute.
 pub fn foretells_dispute(reference: &str) -> bool {
     aftermath(reference) == Some(Aftermath::Disputed)
 }

@@ -14,7 +14,7 @@ pub struct TestCards {
     pub outcome: SimulatedOutcome,
     /// ISO 3166-1, two letters.
     pub issuing_country: &'static str,
-    /// How a verification with 3-D Secure goes, if the card decides it.
+    /// The course of a verification with 3-D Secure, if the card decides it.
     pub challenge: Option<SimulatedChallenge>,
     numbers: &'static str,
 }

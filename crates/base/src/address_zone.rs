@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// Who may be behind an address: address policies allow zones, not addresses.
+/// The zone of an address: the machines that may be behind it. Address policies allow zones, not addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressZone {
     /// The public internet.

@@ -17,7 +17,8 @@ pub trait Clock: Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// Returns the real time since a fixed instant, for pacing: it never goes back, even if the clock is set, and goes on while the machine sleeps.
+    /// Returns the real time since a fixed instant, for pacing: it never goes back, even if the clock is set, and goes on while
+    /// the machine sleeps.
     fn elapsed(&self) -> Duration;
 }
 

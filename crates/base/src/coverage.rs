@@ -1,5 +1,5 @@
-//! What a run has reached: crash points and rows of the state tables, for the simulation to print. Compiled for tests only, with the
-//! crash points.
+//! The crash points and the rows of the state tables that a run has reached, for the simulation to print. Compiled for tests only,
+//! with the crash points.
 
 #[cfg(feature = "crash-points")]
 use std::collections::BTreeSet;

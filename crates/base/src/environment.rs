@@ -1,6 +1,6 @@
 //! Test or live money.
 
-/// What a server, its database and its acquirer are for. They never mix.
+/// The environment of a server, its database and its acquirer. Test and live never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Environment {
     /// Test cards, a simulated acquirer.

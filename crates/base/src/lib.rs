@@ -1,4 +1,4 @@
-//! What every room of the server stands on: it knows the columns of the tables (`entity`) and nothing of payments.
+//! The basis of all parts of the server: it knows the columns of the tables (`entity`) and nothing of payments.
 //!
 //! Time, and which of it is believed; ids and randomness, of the system or of a seed; the context of a request, its trace, and permits
 //! that accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files,
@@ -12,6 +12,7 @@ pub mod coverage;
 pub mod crash_points;
 pub mod durable_fs;
 pub mod environment;
+pub mod hexadecimal;
 pub mod http_address;
 pub mod limits;
 pub mod list;

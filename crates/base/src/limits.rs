@@ -2,7 +2,7 @@
 
 use entity::TimeSpan;
 
-/// How far the wall clock may be set before it is doubted (`docs/decisions.md`, 404).
+/// The span by which the wall clock may be set before it is doubted (`docs/decisions.md`, 404).
 pub const CLOCK_TOLERANCE: TimeSpan = TimeSpan::seconds(3600);
 /// The longest time that a doubted wall clock has to stand before it is believed.
 pub const CLOCK_STANDS: TimeSpan = TimeSpan::days(1);

@@ -86,8 +86,8 @@ impl PermitPool {
         self.take(&mut self.state(), lane, count)
     }
 
-    /// Takes a permit that is free, or becomes free within `patience`. Returns `None` also if too many wait already.
-    pub async fn acquire(self: &Arc<Self>, lane: Lane, patience: Duration) -> Option<Permit> {
+    /// Takes a permit that is free, or becomes free within `limit`. Returns `None` also if too many wait already.
+    pub async fn acquire(self: &Arc<Self>, lane: Lane, limit: Duration) -> Option<Permit> {
         let granted = {
             let mut state = self.state();
             if let Some(permit) = self.take(&mut state, lane, 1) {
@@ -96,7 +96,7 @@ impl PermitPool {
             state.forget_gone();
             state.wait(lane, self.share.waiting)?
         };
-        timeout(patience, granted).await.ok()?.ok()
+        timeout(limit, granted).await.ok()?.ok()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -45,20 +45,20 @@ pub struct RequestContext {
     acquirer: AtomicU64,
 }
 
-/// How much of its rate an account has left.
+/// The rest of an account's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateStatus {
     /// The number of requests that it may send within a time.
     pub requests: u32,
     /// That time, in seconds.
     pub seconds: u32,
-    /// How many of them are left.
+    /// The number of them that are left.
     pub left: u32,
-    /// After how many seconds all of them are left.
+    /// The number of seconds after which all of them are available again.
     pub full_after: u32,
 }
 
-/// What the log says of an answer.
+/// The data of an answer that the log shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestOutcome {
     /// The code of a refusal.

@@ -7,10 +7,11 @@ use blahaj::{Share, Sharks};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use crate::hexadecimal;
 use crate::random::random;
 use crate::secret::Secret;
 
-/// How a share begins, so that it is recognised in a safe.
+/// The beginning of a share, by which it is recognised in a safe.
 const PREFIX: &str = "vault-share-";
 /// The bytes that say which secret was split, when.
 const SPLIT: usize = 4;
@@ -110,7 +111,7 @@ pub fn combine(texts: &[Secret]) -> Result<Secret, ShareError> {
 }
 
 fn recover(name: [u8; SPLIT], shares: &[EnteredShare]) -> Result<Zeroizing<String>, ShareError> {
-    let split = name.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
+    let split = hexadecimal::encode(&name);
     let threshold = shares.iter().map(|share| share.threshold).max().unwrap_or_default();
     if shares.len() < usize::from(threshold) {
         return Err(ShareError::TooFew { split, needed: threshold, entered: shares.len() });

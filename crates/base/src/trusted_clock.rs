@@ -16,17 +16,17 @@ use crate::clock::Clock;
 use crate::limits::{CLOCK_STANDS, CLOCK_TOLERANCE};
 use crate::mutex::lock;
 
-/// What the database notes of the time, for all copies of the server and their next starts: in milliseconds.
+/// The record of the time in the database, for all copies of the server and their next starts: in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
     trusted: i64,
     /// The wall clock of the copy that wrote it.
     wall: i64,
-    /// For how long a doubted wall clock had stood.
+    /// The time for which a doubted wall clock had stood.
     stood: i64,
     /// The time to which the trusted one was last set against its own pace.
     set_to: i64,
-    /// What a wall clock behind the trusted time has shown.
+    /// The times that a wall clock behind the trusted time has shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     behind: Option<TimesBehind>,
 }
@@ -76,7 +76,7 @@ pub struct ClockDoubt {
     pub wall: Timestamp,
     /// The time that was expected.
     pub trusted: Timestamp,
-    /// For how long the clock still has to stand until it is believed.
+    /// The time for which the clock still has to stand until it is believed.
     pub remaining: TimeSpan,
 }
 
@@ -106,7 +106,7 @@ pub struct ClockState {
     trusted: Timestamp,
     wall: Timestamp,
     elapsed: Duration,
-    /// For how long the wall clock has gone on without a jump.
+    /// The time for which the wall clock has gone on without a jump.
     stood: TimeSpan,
     set_to: Timestamp,
     behind: Option<TimesBehind>,

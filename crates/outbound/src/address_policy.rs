@@ -1,4 +1,4 @@
-//! Which addresses may be called.
+//! The policy that decides which addresses may be called.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use base::client_network::parse_network;
 use ipnet::IpNet;
 use url::{Host, Url};
 
-/// Which addresses may be called.
+/// The policy that decides which addresses may be called.
 #[derive(Debug, Clone)]
 pub struct AddressPolicy {
     /// Whether loopback, private and reserved networks may be called, too.
@@ -26,8 +26,7 @@ pub enum Allowed {
 }
 
 impl AddressPolicy {
-    /// Permits all but link-local and metadata addresses: a developer's receiver may be on any machine, and many tests
-    /// use
+    /// Permits all but link-local and metadata addresses: a developer's receiver may be on any machine, and many tests use
     /// documentation addresses.
     pub fn test() -> Self {
         Self { inside: true, allow: Vec::new() }
@@ -38,8 +37,7 @@ impl AddressPolicy {
         Self { inside: false, allow }
     }
 
-    /// Whether a URL may be called. Names always may: each call judges
-    /// their addresses.
+    /// Returns whether a URL may be called. Names always may: each call judges their addresses.
     pub fn permits_literal(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Domain(_)) => true,
@@ -49,7 +47,7 @@ impl AddressPolicy {
         }
     }
 
-    /// Whether a host may be called at one of its addresses.
+    /// Returns whether a host may be called at one of its addresses.
     pub fn permits(&self, host: &str, address: SocketAddr) -> bool {
         // A scope names a link of this machine.
         let scoped = matches!(address, SocketAddr::V6(address) if address.scope_id() != 0);
@@ -100,7 +98,7 @@ impl FromStr for Allowed {
     }
 }
 
-/// Whether the text can be a host name: no wildcard, no port, no path.
+/// Returns whether the text can be a host name: no wildcard, no port, no path.
 fn named(name: &str) -> bool {
     let letters =
         |label: &str| label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
+use crate::limits::{PERSON_NAME_MAX, PROVIDER_BYTES_MAX, PROVIDER_TIMEOUT};
 use crate::{AddressPolicy, Allowed, ExchangeError, Outbound};
 
 /// The longest name that a provider gives a person.
@@ -320,7 +320,7 @@ impl<'c> AsyncHttpClient<'c> for GuardedClient {
     type Future = BoxFuture<'c, Result<HttpResponse, ExchangeError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        self.0.exchange(request, PROVIDER_BYTES_MAX, PROVIDER_ANSWER).boxed()
+        self.0.exchange(request, PROVIDER_BYTES_MAX, PROVIDER_TIMEOUT).boxed()
     }
 }
 

@@ -76,32 +76,32 @@ pub struct Outbound {
     client: LazyClient,
     /// Keeps no connections.
     fresh: LazyClient,
-    reach: AddressPolicy,
+    policy: AddressPolicy,
 }
 
 impl Outbound {
     /// Returns a client with the platform's root certificates and resolver.
-    pub fn new(reach: AddressPolicy) -> Self {
-        Self::with(reach, Arc::<SystemResolver>::default(), tls::platform_config)
+    pub fn new(policy: AddressPolicy) -> Self {
+        Self::with(policy, Arc::<SystemResolver>::default(), tls::platform_config)
     }
 
     /// Adds a trusted root certificate, in DER.
-    pub fn trusting(reach: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
+    pub fn trusting(policy: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), None)?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
+        Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
     /// Returns a client with another resolver.
-    pub fn with_resolver(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
-        Self::with(reach, lookup, tls::platform_config)
+    pub fn with_resolver(policy: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
+        Self::with(policy, lookup, tls::platform_config)
     }
 
     fn with(
-        reach: AddressPolicy,
+        policy: AddressPolicy,
         lookup: Arc<dyn Resolver>,
         tls: impl Fn() -> ClientConfig + Clone + Send + 'static,
     ) -> Self {
-        let resolver = GuardedResolver { reach: reach.clone(), lookup };
+        let resolver = GuardedResolver { policy: policy.clone(), lookup };
         let client = move |kept: usize| {
             Client::builder()
                 .tls_backend_preconfigured(tls())
@@ -120,37 +120,35 @@ impl Outbound {
             let client = client.clone();
             Arc::new(LazyLock::new(Box::new(move || client(kept))))
         };
-        Self { client: lazy(usize::MAX), fresh: lazy(0), reach }
+        Self { client: lazy(usize::MAX), fresh: lazy(0), policy }
     }
 
     /// Returns which addresses may be called.
-    pub fn reach(&self) -> &AddressPolicy {
-        &self.reach
+    pub fn policy(&self) -> &AddressPolicy {
+        &self.policy
     }
 
     /// Returns the same client with a client certificate.
-    pub fn identified(reach: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
+    pub fn identified(policy: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
         let config = tls::config(None, Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
+        Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
     /// Like [`Self::identified`], trusting one more root certificate, in DER.
     pub fn identified_trusting(
-        reach: AddressPolicy,
+        policy: AddressPolicy,
         identity: Identity,
         root: &[u8],
     ) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
+        Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
-    /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no
-    /// proxy of
-    /// the environment and verifies TLS; it reads at most 64 KiB of the body and discards them.
+    /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no proxy of the
+    /// environment and verifies TLS; it reads at most 64 KiB of the body and discards them.
     ///
-    /// `within` bounds all of it: look-up, connection, TLS, headers and body. A status that came in time counts, even
-    /// if the
-    /// body fails.
+    /// `within` bounds all of it: look-up, connection, TLS, headers and body. A status that came in time counts, even if the body
+    /// fails.
     pub async fn post(
         &self,
         url: &str,
@@ -228,12 +226,12 @@ impl Outbound {
     }
 
     fn callable(&self, url: &str) -> Result<Url, OutboundError> {
-        let url = Url::parse(url).ok().filter(|url| is_callable(url) && self.reach.permits_literal(url));
+        let url = Url::parse(url).ok().filter(|url| is_callable(url) && self.policy.permits_literal(url));
         url.ok_or(OutboundError::ForbiddenAddress)
     }
 }
 
-/// Whether a URL has the parts of a call, and no other.
+/// Returns whether a URL has the parts of a call, and no other.
 fn is_callable(url: &Url) -> bool {
     let http = ["http", "https"].contains(&url.scheme());
     http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()

@@ -57,21 +57,21 @@ impl Resolve for OpenResolver {
 /// no others.
 #[derive(Clone)]
 pub struct GuardedResolver {
-    /// Which addresses may be called.
-    pub reach: AddressPolicy,
+    /// The policy that decides which addresses may be called.
+    pub policy: AddressPolicy,
     /// The resolver behind it.
     pub lookup: Arc<dyn Resolver>,
 }
 
 impl GuardedResolver {
     async fn permitted(
-        reach: AddressPolicy,
+        policy: AddressPolicy,
         lookup: Arc<dyn Resolver>,
         host: &str,
     ) -> Result<Vec<SocketAddr>, OutboundError> {
         let found = found(&*lookup, host).await?;
         // Port 0 means the URL's.
-        let permitted = found.into_iter().filter(|&address| reach.permits(host, address));
+        let permitted = found.into_iter().filter(|&address| policy.permits(host, address));
         let permitted: Vec<_> = permitted.map(|address| SocketAddr::new(address.ip(), 0)).collect();
         if permitted.is_empty() { Err(OutboundError::ForbiddenAddress) } else { Ok(permitted) }
     }
@@ -79,9 +79,9 @@ impl GuardedResolver {
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (reach, lookup) = (self.reach.clone(), Arc::clone(&self.lookup));
+        let (policy, lookup) = (self.policy.clone(), Arc::clone(&self.lookup));
         Box::pin(async move {
-            let permitted = Self::permitted(reach, lookup, name.as_str()).await?;
+            let permitted = Self::permitted(policy, lookup, name.as_str()).await?;
             Ok(Box::new(permitted.into_iter()) as Addrs)
         })
     }

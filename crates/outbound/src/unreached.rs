@@ -77,7 +77,7 @@ impl OutboundError {
     }
 }
 
-/// Whether the server closed or reset the connection before its response.
+/// Returns whether the server closed or reset the connection before its response.
 pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let closed = |error: &io::Error| {

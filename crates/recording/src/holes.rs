@@ -50,7 +50,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a text in braces stands for a value.
+/// Returns whether a text in braces stands for a value.
 fn is_placeholder(hole: &str) -> bool {
     let word = &hole[1..hole.len() - 1];
     matches!(word, "key" | "publishable_key" | "server")

@@ -45,7 +45,7 @@ pub struct Exchange {
     pub method: String,
     /// The path, with its tokens.
     pub path: String,
-    /// What stands for the key in the Authorization header.
+    /// The text that stands for the key in the Authorization header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The Idempotency-Key.

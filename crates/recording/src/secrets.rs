@@ -1,4 +1,4 @@
-//! What is secret in answers, and card numbers in any text.
+//! Secrets in answers, and card numbers in any text.
 
 use base::card_number::CardNumber;
 use serde_json::{Map, Value};

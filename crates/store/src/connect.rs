@@ -306,12 +306,13 @@ pub(crate) fn options(url: &str, connections: u32) -> ConnectOptions {
 /// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
 /// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request, also
 /// where a payment waits twice for a connection before it waits for the lock.
-pub(crate) const PATIENCE: [(&str, &str); 3] =
+pub(crate) const TIMEOUTS: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
-/// How statements are planned, whatever PostgreSQL knows of its tables: a page is read in the order of its index, which is mostly in
-/// memory. PostgreSQL supposes a disk on which the next row of an index costs four times that of the table. Before it has counted an
-/// account's rows, it would therefore rather read and sort all of them. What it guesses also makes it compile plans in vain.
+/// The settings by which statements are planned, whatever PostgreSQL knows of its tables: a page is read in the order of its
+/// index, which is mostly in memory. PostgreSQL supposes a disk on which the next row of an index costs four times that of the
+/// table. Before it has counted an account's rows, it would therefore rather read and sort all of them. Its guesses also make it
+/// compile plans in vain.
 pub(crate) const OF_PLANS: [(&str, &str); 2] = [("random_page_cost", "1"), ("jit", "off")];
 
 /// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
@@ -321,15 +322,15 @@ const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "
 pub(crate) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
-        let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_CITUS);
+        let postgres = postgres.options(TIMEOUTS).options(OF_PLANS).options(OF_CITUS);
         postgres.statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(Database::connect(options).await?)
 }
 
-/// What the connections of group commit plan and wait for. Each statement finds its rows by primary keys, by one plan for groups
-/// of all sizes: made while a table is empty, another plan would read all of it later. A group that waits for a row is written
-/// unit by unit, so that no unit waits for another unit's row.
+/// The settings by which the connections of group commit plan and wait. Each statement finds its rows by primary keys, by one plan
+/// for groups of all sizes: made while a table is empty, another plan would read all of it later. A group that waits for a row is
+/// written unit by unit, so that no unit waits for another unit's row.
 const OF_GROUPS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
@@ -342,7 +343,7 @@ const OF_GROUPS: [(&str, &str); 5] = [
 pub(crate) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result<PostgresPool, ConnectError> {
     let mut options = options(url, GROUPS_MAX.into());
     options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
-        let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_GROUPS);
+        let postgres = postgres.options(TIMEOUTS).options(OF_PLANS).options(OF_GROUPS);
         postgres.statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into(), statements))
@@ -352,7 +353,7 @@ pub(crate) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result
 pub(crate) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;
     let mut options = options(url, 1);
-    options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
+    options.map_sqlx_postgres_opts(|postgres| postgres.options(TIMEOUTS));
     Ok(Database::connect(options).await?)
 }
 

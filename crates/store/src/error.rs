@@ -27,7 +27,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the database is unreachable or busy, rather than refusing a statement.
+    /// Returns whether the database is unreachable or busy, rather than refusing a statement.
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {
             Self::Database(error) => is_unavailable(error),
@@ -43,7 +43,7 @@ pub trait UnitError: From<StoreError> + Into<StoreError> + 'static {}
 
 impl<E: From<StoreError> + Into<StoreError> + 'static> UnitError for E {}
 
-/// Whether the database is unreachable or busy, rather than refusing a statement.
+/// Returns whether the database is unreachable or busy, rather than refusing a statement.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "libraries' faults, and they may add some: those are ours to look at"
@@ -62,7 +62,7 @@ pub fn is_unavailable(error: &DbErr) -> bool {
     }
 }
 
-/// Whether a database's error code reports its condition, rather than a refused statement.
+/// Returns whether a database's error code reports its condition, rather than a refused statement.
 fn out_of_order(code: &str) -> bool {
     // PostgreSQL's codes have five characters; SQLite's are shorter numbers with the primary code in their low byte.
     if code.len() < 5 {

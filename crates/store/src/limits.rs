@@ -2,7 +2,7 @@
 
 /// The number of units of work that one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
-/// How many groups of units PostgreSQL writes at once, each node of a distributed one; more units gather meanwhile.
+/// The number of groups of units that PostgreSQL writes at once, each node of a distributed one; more units gather meanwhile.
 pub const GROUPS_MAX: u8 = 2;
 /// The number of units that are written in one group.
 pub const GROUP_UNITS_MAX: usize = 16;

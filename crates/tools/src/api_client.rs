@@ -20,9 +20,8 @@ const ANSWER: Duration = Duration::from_secs(70);
 const IDLE: Duration = Duration::from_secs(4);
 
 /// The time for which a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
-/// payment
-/// with a lost answer waits for its recovery.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// payment with a lost answer waits for its recovery.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The path at which a test server shows its first account's key to its own machine.
 const PAGE_OF_THE_KEY: &str = "/docs/swagger-initializer.js";
@@ -70,7 +69,7 @@ pub enum ApiClientError {
 }
 
 impl ApiClientError {
-    /// Whether the same request may succeed in a moment.
+    /// Returns whether the same request may succeed in a moment.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreached { .. } => true,
@@ -95,9 +94,7 @@ impl From<ApiClientError> for String {
 }
 
 impl ApiClient {
-    /// Returns a client with this key; without one, with the key that a test server fills into its Swagger page on its
-    /// own
-    /// machine.
+    /// Returns a client with this key; without one, with the key that a test server fills into its Swagger page on its own machine.
     pub async fn at(address: &str, key: Option<Secret>) -> Result<Self, ApiClientError> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls::platform_config())
@@ -151,9 +148,8 @@ impl ApiClient {
         if (200..300).contains(&raw.status) { Ok(raw.text) } else { Err(raw.refusal(call)) }
     }
 
-    /// Returns the response, successful or not. A body is sent as JSON. A request that the server is too busy for is
-    /// repeated
-    /// when the server says so; a response that leaves the outcome open is an error.
+    /// Returns the response, successful or not. A body is sent as JSON. A request that the server is too busy for is repeated when
+    /// the server says so; a response that leaves the outcome open is an error.
     pub async fn answer_to(
         &self,
         method: Method,
@@ -166,7 +162,7 @@ impl ApiClient {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let raw = self.patiently(&call, request, PATIENCE).await?;
+        let raw = self.send_retrying(&call, request, RETRY_TIMEOUT).await?;
         let Raw { status, is_replayed, request_id, text, .. } = raw;
         let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
         let body = body.map_err(|_| ApiClientError::Unintelligible(call))?;
@@ -201,18 +197,18 @@ impl ApiClient {
         })
     }
 
-    async fn patiently(
+    async fn send_retrying(
         &self,
         call: &str,
         request: RequestBuilder,
-        patience: Duration,
+        limit: Duration,
     ) -> Result<Raw, ApiClientError> {
         let began = Instant::now();
         loop {
             let again = request.try_clone().expect("a body of text");
             let raw = self.answer(again).await?;
             match raw.retry_after {
-                Some(pause) if began.elapsed() + pause < patience => sleep(pause).await,
+                Some(pause) if began.elapsed() + pause < limit => sleep(pause).await,
                 Some(_) => return Err(raw.refusal(call.to_owned())),
                 None if matches!(raw.status, 500 | 504) => return Err(raw.refusal(call.to_owned())),
                 None => return Ok(raw),
@@ -249,9 +245,8 @@ impl ApiClient {
     }
 }
 
-/// Returns how long to wait for a busy server. This API says it in seconds; for a proxy that says it otherwise, or not
-/// at
-/// all, a second will do.
+/// Returns how long to wait for a busy server. This API says it in seconds; for a proxy that says it otherwise, or not at all, a
+/// second will do.
 fn retry_after(status: u16, headers: &HeaderMap) -> Option<Duration> {
     let named = headers.get(header::RETRY_AFTER).filter(|_| status >= 400);
     if named.is_none() && !matches!(status, 429 | 503) {
@@ -383,7 +378,7 @@ mod tests {
         ] {
             let (server, calls) = answering(head, "200 Fine").await;
             let request = server.request(Method::PUT, "/", Some(&json!({})));
-            let answer = server.patiently("PUT /", request, minute).await;
+            let answer = server.send_retrying("PUT /", request, minute).await;
             if times == 1 {
                 assert!(matches!(answer, Err(ApiClientError::Refused { .. })), "{head}");
             } else {
@@ -391,10 +386,10 @@ mod tests {
             }
             assert_eq!(calls.load(Ordering::SeqCst), times, "{head}");
         }
-        // After a second the patience is too short for another one.
+        // After a second the limit is too short for another one.
         let (server, calls) = answering("429 Too Many", "429 Too Many").await;
         let request = server.request(Method::PUT, "/", Some(&json!({})));
-        let answer = server.patiently("PUT /", request, Duration::from_millis(1500)).await;
+        let answer = server.send_retrying("PUT /", request, Duration::from_millis(1500)).await;
         assert!(matches!(answer, Err(ApiClientError::Refused { .. })));
         assert!(calls.load(Ordering::SeqCst) <= 2);
     }

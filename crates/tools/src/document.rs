@@ -118,7 +118,7 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     named.unwrap_or(value)
 }
 
-/// How deep parameters are nested at most: a schema that contains itself ends here.
+/// The greatest depth to which parameters are nested: a schema that contains itself ends here.
 const DEPTH_MAX: u32 = 8;
 
 /// Adds the names of all properties of a schema.

@@ -12,7 +12,7 @@ use crate::api_client::{ApiClient, ApiClientError};
 use crate::terminal::HEAD;
 
 pub struct Event {
-    /// What a line of it shows.
+    /// The parts that a line of it shows.
     pub head: Head,
     /// The whole event, byte for byte as webhook endpoints get it.
     pub body: Box<RawValue>,
@@ -32,7 +32,7 @@ pub struct Head {
     pub token: EventToken,
     /// Its type, in the words of the API.
     pub r#type: String,
-    /// When it happened, as the API writes times.
+    /// The time at which it happened, as the API writes times.
     pub created_at: String,
     /// The record that it is about.
     pub data: Subject,

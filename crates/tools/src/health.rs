@@ -34,7 +34,7 @@ pub struct Health {
 }
 
 /// The time limit of each step; a health check waits only a few seconds.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = reachable(command.admin_listen.unwrap_or(command.listen));
@@ -49,9 +49,9 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
 
 /// Returns the first line of the response.
 fn fetch(address: SocketAddr, path: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut line = String::new();
     BufReader::new(stream.take(1024)).read_line(&mut line)?;

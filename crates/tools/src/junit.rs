@@ -10,7 +10,7 @@ pub struct TestCase {
     pub name: String,
     /// The number of milliseconds that it took.
     pub ms: u64,
-    /// What is wrong, if it failed.
+    /// The description of the failure, if it failed.
     pub failure: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! What the tools know of the API without asking a server. It is the program's own, so tools and server have the same rules.
+//! The knowledge of the API that the tools have without asking a server. It is the program's own, so tools and server have the
+//! same rules.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ pub struct KnownApi {
     /// The release of the program.
     pub version: &'static str,
     pub document: fn() -> Value,
-    /// What the document says of an answer that only strict handling causes.
+    /// The note of the document on an answer that only strict handling causes.
     pub strict_only: &'static str,
     /// Returns the faults of parameters.
     pub faults: fn(Parameters, &Value) -> Vec<ParameterFault>,

@@ -2,8 +2,8 @@
 //! `examine`, `coverage`, `bench` and `health`, and what `report` asks the server for. A server that lives as long as a command is brought
 //! from above; only `bench` starts processes of its own.
 //!
-//! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
-//! are for all commands.
+//! The program hands over the knowledge of the API that they have before a server answers, as a [`known_api::KnownApi`]. Terminals
+//! and progress bars are for all commands.
 
 #![expect(missing_docs, reason = "names speak inside of the program, whose commands these are")]
 

@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use clap::Args;
 use entity::event::EventType;
-use outbound::limits::WEBHOOK_ANSWER;
+use outbound::limits::WEBHOOK_TIMEOUT;
 use outbound::signature::{self, NotSignable};
 use outbound::{AddressPolicy, Outbound, OutboundError};
 use serde::Serialize;
@@ -26,7 +26,7 @@ use crate::events::{self, Event};
 use crate::server_options::{ServerOptions, receiver_address};
 use crate::terminal::{BAD, print_notice, print_result};
 
-/// How many seconds the server waits for events.
+/// The number of seconds for which the server waits for events.
 const WAIT: u64 = 20;
 /// The pause after a request that brought none.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -169,7 +169,7 @@ impl Receiver {
         let mut headers = signature::headers(keys, &id, SystemClock.now(), &body)?;
         headers.insert("webhook-attempt", 1.into());
         let began = Instant::now();
-        let answer = self.outbound.post(&self.url, headers, body, WEBHOOK_ANSWER).await;
+        let answer = self.outbound.post(&self.url, headers, body, WEBHOOK_TIMEOUT).await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(answer.map_or_else(Forwarded::from, |status| Forwarded::Answered { status, ms }))
     }

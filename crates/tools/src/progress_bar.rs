@@ -9,7 +9,7 @@ use base::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter work shows no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(200);
 const OF_UNKNOWN_LENGTH: &str = "{msg} {spinner} {elapsed}";
 
@@ -47,7 +47,7 @@ impl Bar {
         let (end, ended) = mpsc::channel();
         let shown = bar.clone();
         let showing = thread::spawn(move || {
-            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if ended.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
                 // The bar stays hidden if stderr is no terminal.
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(TICK);

@@ -60,7 +60,7 @@ pub enum OperatorKeysError {
 }
 
 impl OperatorKeys {
-    /// Whether a text can be the id of a key: shorter than a key's 43 characters, so that a key in the place of the id is
+    /// Returns whether a text can be the id of a key: shorter than a key's 43 characters, so that a key in the place of the id is
     /// no id, and no error prints it.
     pub fn is_id(text: &str) -> bool {
         (1..=ID_CHARACTERS_MAX).contains(&text.len())

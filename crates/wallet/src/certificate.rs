@@ -102,7 +102,7 @@ impl Certified {
         })
     }
 
-    /// Whether it is valid at an instant.
+    /// Returns whether it is valid at an instant.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         (self.valid_from..=self.valid_until).contains(&now)
     }

@@ -130,8 +130,7 @@ impl Issuer {
         Gateway::with(self.gateway.clone(), RECIPIENT).expect("a gateway's name")
     }
 
-    /// Returns the private keys in PEM (PKCS #8), to make or open payloads by other programs: of the device, of
-    /// walletG's root,
+    /// Returns the private keys in PEM (PKCS #8), to make or open payloads by other programs: of the device, of walletG's root,
     /// and of the gateway.
     pub fn private_keys(&self) -> [String; 3] {
         let root: SecretKey = self.root_g.clone().into();

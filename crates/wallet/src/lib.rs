@@ -70,12 +70,6 @@ fn encoded(bytes: impl AsRef<[u8]>) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Encodes two digits per byte.
-pub fn hexadecimal_of(bytes: &[u8]) -> String {
-    let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
 /// Bytes that are wiped from memory.
 type Plain = Zeroizing<Vec<u8>>;
 

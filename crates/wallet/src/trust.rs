@@ -90,7 +90,7 @@ impl Roots {
         })
     }
 
-    /// Whether both have a root in common.
+    /// Returns whether both have a root in common.
     pub fn shares_any(&self, others: &Self) -> bool {
         let key = |key: &RootKey| others.wallet_g.iter().any(|other| other.key == key.key);
         self.wallet_a.iter().any(|certificate| others.wallet_a.contains(certificate))

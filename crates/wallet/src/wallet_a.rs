@@ -7,6 +7,7 @@ mod signature;
 use aes_gcm::aead::{Aead as _, consts::U16};
 use aes_gcm::aes::Aes256;
 use aes_gcm::{AesGcm, KeyInit as _, Nonce};
+use base::hexadecimal;
 use entity::{TimeSpan, Timestamp};
 use macros::params;
 use p256::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
@@ -20,7 +21,7 @@ pub(super) use signature::{INTERMEDIATE, LEAF, sign};
 
 use super::certificate::MerchantKey;
 use super::message::PaymentData;
-use super::{DecryptedPayload, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
+use super::{DecryptedPayload, Plain, Roots, Unreadable, decoded, encoded};
 
 /// The greatest age of a signature (`docs/decisions.md`, 225).
 const AGE_MAX: TimeSpan = TimeSpan::seconds(5 * 60);
@@ -114,7 +115,7 @@ impl WalletAToken {
         let header = WalletAHeader {
             public_key_hash: encoded(Sha256::digest(public.to_public_key_der().ok()?.as_bytes())),
             ephemeral_public_key: encoded(ephemeral.as_bytes()),
-            transaction_id: hexadecimal_of(&payment),
+            transaction_id: hexadecimal::encode(&payment),
             application_data: None,
         };
         Some(Self { data: encoded(data), signature: encoded(signature), header, version: VERSION.into() })

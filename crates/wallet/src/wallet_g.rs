@@ -1,5 +1,4 @@
-//! walletG's payloads, ECv2 and ECv1: encrypted for the gateway's key and signed by a key of the provider, in ECv2 by
-//! an
+//! walletG's payloads, ECv2 and ECv1: encrypted for the gateway's key and signed by a key of the provider, in ECv2 by an
 //! intermediate one.
 //!
 //! The format is the provider's "Payment data cryptography", which also has the field names.
@@ -110,7 +109,7 @@ impl Gateway {
         Self::with(key, recipient)
     }
 
-    /// Whether both have the same key.
+    /// Returns whether both have the same key.
     pub fn shares_key(&self, other: &Self) -> bool {
         self.key == other.key
     }

@@ -1,6 +1,7 @@
 //! The connections of a listener. At the limit, one that can be interrupted makes room for a new one: the connection that has been
-//! idle for longest; rather than one that has just come, one whose request only waits, of the account or network that has the most of
-//! those; else one whose client does not read. So neither idle connections nor waiting requests lock anybody out (`docs/decisions.md`, 395).
+//! idle for longest; rather than one that has just come, one whose request only waits, of the account or network that has the most
+//! of those; else one whose client does not read. So neither idle connections nor waiting requests lock anybody out
+//! (`docs/decisions.md`, 395).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -38,7 +39,7 @@ pub struct Connections {
 /// The connections that can be interrupted.
 #[derive(Debug)]
 struct Paused {
-    /// How many times a connection has paused so far.
+    /// The number of times that a connection has paused so far.
     count: u64,
     idle: Queue,
     unread: Queue,
@@ -325,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the connection was told to close.
+    /// Returns whether the connection was told to close.
     fn is_ended(slot: &ConnectionSlot) -> bool {
         slot.ends.notified().now_or_never().is_some()
     }

@@ -16,7 +16,7 @@ use tokio_util::io::poll_read_buf;
 
 use crate::connections::ConnectionSlot;
 use crate::frame::{self, InputPart, RefusedHead};
-use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
+use crate::limits::{FIRST_BYTE_TIMEOUT, UNREAD_BYTES_MAX, UNREAD_TIMEOUT};
 
 /// The stream; see the module.
 pub struct Heads<S> {
@@ -60,7 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
             seen: 0,
             next: InputPart::Head,
             refused: RefusedHeadSlot::default(),
-            timer: Some(Box::pin(sleep(FIRST_BYTE))),
+            timer: Some(Box::pin(sleep(FIRST_BYTE_TIMEOUT))),
             unread: 0,
         }
     }
@@ -197,7 +197,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
             let mut piece = ReadBuf::new(&mut bytes);
             if Pin::new(&mut self.stream).poll_read(context, &mut piece)?.is_pending() {
                 self.slot.becomes_idle();
-                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(UNREAD_TIME)));
+                let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(UNREAD_TIMEOUT)));
                 return timer.as_mut().poll(context).map(Ok);
             }
             if piece.filled().is_empty() {

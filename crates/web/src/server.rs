@@ -25,12 +25,14 @@ use tower::ServiceExt;
 
 use crate::connections::Connections;
 use crate::heads::Heads;
-use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
+use crate::limits::{
+    ANSWER_STALL_TIMEOUT, CONNECTION_IDLE_TIMEOUT, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT,
+};
 use crate::socket::Socket;
 use crate::stall_timeout::StallTimeoutStream;
 use crate::unread_body::{self, UnreadBody};
 
-/// How far a server has started or shut down. The owner of the sender decides when.
+/// The phase of a server's start or shutdown. The owner of the sender decides when it changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerPhase {
     /// It serves, but its fixtures are not created yet: /readyz says no.
@@ -44,7 +46,7 @@ pub enum ServerPhase {
     Closing,
 }
 
-/// How long to wait when the process has no more file descriptors.
+/// The pause when the process has no more file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens on an address, with a queue as long as the system allows: a burst of clients is no reason to lose some of
@@ -81,7 +83,7 @@ pub async fn serve(
                     _ = &mut closing => break,
                 };
                 let (stream, watch) = Socket::watched(stream);
-                let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), slot);
+                let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALL_TIMEOUT, stream), slot);
                 tasks.spawn(connection(stream, watch.reset(), peer, router.clone(), phase.clone()));
             }
             // That connection is gone already, or too many files are open; the server goes on in both cases.
@@ -134,7 +136,7 @@ pub async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // Runs from the end of the previous response, too.
-        .header_read_timeout(CONNECTION_IDLE)
+        .header_read_timeout(CONNECTION_IDLE_TIMEOUT)
         .max_buf_size(HEAD_BYTES_MAX)
         // A client that has closed its sending side still wants the response (`nc -N`). A client that has hung up looks
         // the same, so its request is answered as well, and its connection counts until then, unless the client resets it.
@@ -182,12 +184,12 @@ mod tests {
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 
     /// Serves a connection through which only a few kilobytes fit, to a client that may read nothing for so long.
-    async fn connected(patience: Duration) -> (DuplexStream, JoinHandle<()>) {
+    async fn connected(limit: Duration) -> (DuplexStream, JoinHandle<()>) {
         let (ours, theirs) = duplex(4096);
         let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
         let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
         let slot = Connections::new(1).slot().await;
-        let stream = Heads::new(StallTimeoutStream::with_timeout(patience, ours), slot);
+        let stream = Heads::new(StallTimeoutStream::with_timeout(limit, ours), slot);
         let serving = async move { connection(stream, pending(), peer, router, phase.subscribe()).await };
         (theirs, tokio::spawn(serving))
     }

@@ -12,15 +12,15 @@ use tokio::time::{Sleep, sleep};
 /// A stream whose writes fail if nothing at all can be written for too long.
 pub struct StallTimeoutStream<S> {
     stream: S,
-    patience: Duration,
+    limit: Duration,
     // Runs while nothing can be written.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> StallTimeoutStream<S> {
     /// Wraps a stream with this time-out.
-    pub fn with_timeout(patience: Duration, stream: S) -> Self {
-        Self { stream, patience, stalled: None }
+    pub fn with_timeout(limit: Duration, stream: S) -> Self {
+        Self { stream, limit, stalled: None }
     }
 
     /// Returns the result of a write, or an error once the stream has stalled for too long.
@@ -33,8 +33,8 @@ impl<S> StallTimeoutStream<S> {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let limit = self.limit;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(ErrorKind::TimedOut.into()))
     }

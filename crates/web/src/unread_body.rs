@@ -15,7 +15,7 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::limits::{SMALL_BODY_BYTES, UNREAD_BYTES_MAX, UNREAD_TIME};
+use crate::limits::{SMALL_BODY_BYTES, UNREAD_BYTES_MAX, UNREAD_TIMEOUT};
 
 /// A body that is returned when it is dropped, unless it was read to its end.
 pub struct TrackedBody {
@@ -44,7 +44,7 @@ pub fn track(request: Request<Incoming>) -> (Request<TrackedBody>, BodyReturn) {
     )
 }
 
-/// How much of a body had not arrived when its request was answered.
+/// The part of a body that had not arrived when its request was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreadBody {
     /// Nothing.
@@ -73,7 +73,7 @@ impl BodyReturn {
         }
         // A short rest is on its way in any case; for a long one the client is told that it may stop.
         let is_long = body.size_hint().upper().is_none_or(|rest| rest > SMALL_BODY_BYTES as u64);
-        tokio::spawn(timeout(UNREAD_TIME, discard(body)));
+        tokio::spawn(timeout(UNREAD_TIMEOUT, discard(body)));
         if is_long { UnreadBody::Long } else { UnreadBody::Short }
     }
 }

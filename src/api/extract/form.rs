@@ -99,8 +99,7 @@ fn insert(slot: &mut Value, path: &[&str], text: String, is_item: bool) -> Resul
     if blank { Ok(()) } else { Err(CONFLICT) }
 }
 
-/// Whether the item already has the path. `a[][x]=1&a[][y]=2&a[][x]=3` are two objects: a repeated name starts a new
-/// one.
+/// Returns whether the item already has the path. `a[][x]=1&a[][y]=2&a[][x]=3` are two objects: a repeated name starts a new one.
 fn has(item: &Value, path: &[&str]) -> bool {
     path.iter().try_fold(item, |value, name| value.get(name)).is_some()
 }

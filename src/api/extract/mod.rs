@@ -35,7 +35,7 @@ use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use super::state::AppState;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME};
+use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIMEOUT};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
 
 /// The tokens in a path.
@@ -199,7 +199,7 @@ async fn whole(body: Body, app: &AppState, max: usize) -> Result<(Bytes, Option<
         return Ok((bytes.freeze(), None));
     }
     let memory = app.admission.large_body().await?;
-    let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, max)).await;
+    let rest = timeout(LARGE_BODY_TIMEOUT, read(&mut body, &mut bytes, max)).await;
     rest.map_err(|_| ErrorCode::GatewayTimeout)??;
     Ok((bytes.freeze(), Some(memory)))
 }

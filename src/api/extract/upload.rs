@@ -21,7 +21,7 @@ use super::{Input, content_type, refusal, refuse_announced};
 use crate::api::state::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
-    BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,
+    BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE_TIMEOUT,
     UPLOAD_TEXT_BYTES_KEPT,
 };
 
@@ -135,7 +135,7 @@ async fn piece(part: &mut Field<'_>) -> Result<Option<Bytes>, Error> {
 async fn in_time<T>(
     next: impl Future<Output = Result<Option<T>, MultipartError>>,
 ) -> Result<Option<T>, Error> {
-    match timeout(UPLOAD_IDLE, next).await {
+    match timeout(UPLOAD_IDLE_TIMEOUT, next).await {
         Ok(Ok(next)) => Ok(next),
         Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             Err(ErrorCode::PayloadTooLarge.into())

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{operations, samples};
 
-/// Which bodies the document describes.
+/// The bodies that the document describes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bodies {
@@ -32,11 +32,11 @@ pub enum Edition {
     V30,
 }
 
-/// Whether operations show how a program calls them.
+/// The samples of operations, which show how a program calls them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Samples {
-    /// They do not. Generators read none.
+    /// No samples: generators read none.
     #[default]
     None,
     /// As code, for pages that are made of the document.

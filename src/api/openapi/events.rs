@@ -15,7 +15,7 @@ use crate::services::webhook_endpoints::view::PingedEndpoint;
 /// are (`docs/decisions.md`, 420).
 pub(super) const KNOWN: &str = "KnownEvent";
 
-/// What a charge's events show if it may be an authorisation.
+/// The schema of a charge in events, if it may be an authorisation.
 const PAYMENT: &str = "ChargeOrAuthorisation";
 
 /// An event's schema, the schema of its data, and what it is about.

@@ -64,7 +64,7 @@ struct Operation<'a> {
     document: &'a Value,
     path: &'a str,
     method: &'a str,
-    /// What the document says of it.
+    /// The operation in the document.
     described: &'a Value,
 }
 

@@ -36,7 +36,7 @@ pub(super) const EXAMPLES: &str = "#/components/examples/";
 /// The key of an operation's `extensions` that lists its refusals as values.
 const LISTED: &str = "x-refusals";
 
-/// What an operation lists in its annotation: `NotFound`, `declines()`, `(GatewayError, "nothing was charged")`.
+/// A refusal that an operation lists in its annotation: `NotFound`, `declines()`, `(GatewayError, "nothing was charged")`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ListedRefusal {

@@ -4,9 +4,9 @@ use axum::extract::State;
 use entity::section::Right;
 
 use crate::api::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
+use crate::api::awaited_list::await_page;
 use crate::api::extract::{Input, Path};
 use crate::api::openapi::PageParameters;
-use crate::api::patience::page_in_time;
 use crate::api::rights::everywhere;
 use crate::api::state::AppState;
 use crate::api::write_request::WriteRequest;
@@ -94,5 +94,5 @@ pub async fn list_sandbox_inbox_deliveries(
     let list = Box::pin(deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input))).await?;
     // A request that waits holds nothing else.
     drop((account, input));
-    Ok(Listed(page_in_time(&app, &list).await?))
+    Ok(Listed(await_page(&app, &list).await?))
 }

@@ -4,9 +4,9 @@ use axum::extract::State;
 use entity::section::Right;
 
 use crate::api::answer::{Envelope, Listed, LongList, Shown};
+use crate::api::awaited_list::await_page;
 use crate::api::extract::{Input, Path};
 use crate::api::openapi::PageParameters;
-use crate::api::patience::page_in_time;
 use crate::api::rights::everywhere;
 use crate::api::state::AppState;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
@@ -44,7 +44,7 @@ pub async fn list_sandbox_requests(
     let search = Box::pin(requests::search(&app, &account, RequestSearch::read(&input))).await?;
     // A request that waits holds nothing else.
     drop((account, input));
-    Ok(Listed(page_in_time(&app, &search).await?))
+    Ok(Listed(await_page(&app, &search).await?))
 }
 
 /// Get a request.

@@ -18,7 +18,7 @@ use crate::services::{Account, snapshots};
 
 /// Make a snapshot.
 ///
-/// Keeps all that this account holds at this moment, its clock too, to be put back later; only the cvc of cards is not kept. At
+/// Keeps all that this account holds at this moment, its clock too, to be restored later; only the cvc of cards is not kept. At
 /// most ten at a time, each for thirty days.
 #[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox",
     responses((status = 201, description = "The snapshot", body = Envelope<Snapshot>)),

@@ -1,4 +1,4 @@
-//! What customers do with their subscriptions.
+//! The actions of customers on their subscriptions.
 
 use axum::extract::State;
 

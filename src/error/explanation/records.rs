@@ -42,7 +42,7 @@ pub(super) const CLOCK_MOVING: Explanation = Explanation {
 };
 
 pub(super) const PAYMENTS_UNDER_WAY: Explanation = Explanation {
-    meaning: "A snapshot can be made or put back only while no payment of the account waits for the acquirer.",
+    meaning: "A snapshot can be made or restored only while no payment of the account waits for the acquirer.",
     causes: &["A payment, a capture or a refund is in flight, or its outcome is not known yet."],
     remedy: "Send the request again once the payments have their answers.",
     actor: Nobody,

@@ -16,8 +16,8 @@ use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::memory::key_uses::UsedKey;
 
-/// Issues a new pair of keys; restricted keys stay as they are. Former keys work for `grace`, or until the end they already have, whichever comes first.
-/// A running server may cache a key for a few seconds longer.
+/// Issues a new pair of keys; restricted keys stay as they are. Former keys work for `grace`, or until the end they already have,
+/// whichever comes first. A running server may cache a key for a few seconds longer.
 ///
 /// Refusals: `unauthorized` if there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {

@@ -1,4 +1,4 @@
-//! How operators list and change accounts.
+//! Lists and changes accounts for operators.
 
 use entity::AccountToken;
 use entity::account::{self, Column};

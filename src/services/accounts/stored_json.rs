@@ -1,5 +1,5 @@
-//! What the columns of JSON hold. Rows that come from a file, a snapshot or another database are read by it before they are
-//! stored: a text that its readers cannot read would fail each list that shows it.
+//! The shapes of JSON columns. Rows that come from a file, a snapshot or another database are checked against them before they
+//! are stored: a text of another shape would fail each list that shows it.
 
 use entity::api_key::KeyRestriction;
 use entity::card_attack::CardTestingSettings;

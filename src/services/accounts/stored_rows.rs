@@ -19,7 +19,7 @@ use super::stored_json::unreadable;
 use crate::Store;
 use crate::error::Error;
 
-/// What is wrong with the first row that cannot be read, if there is one.
+/// The fault of the first row that cannot be read, if there is one.
 type Unreadable = Result<Option<String>, Error>;
 
 /// A table whose rows are read.

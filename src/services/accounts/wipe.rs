@@ -6,24 +6,22 @@
 use entity::account::{self, COLUMN, Column};
 use entity::counter::Counted;
 use entity::{
-    AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
-    card_attack, challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, erasure,
-    event, event_sequence, evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery,
+    AccountToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card, card_attack,
+    challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, erasure, event,
+    event_sequence, evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery,
     journal_entry, key_use, logged_request, merchant, plan, posting, recipient, refund, scheduled_dispute,
     snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry, three_d_secure,
     transfer, wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::Expr;
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
-    QueryTrait, Select, UpdateMany,
+    ColumnTrait, Condition, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select, UpdateMany,
 };
 use store::Tx;
 
 use super::snapshot_rows::{AccountTable, SnapshotTable};
-use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Caller, Context};
@@ -149,7 +147,7 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
 /// A table to delete an account's rows from.
 struct Step {
     wipe: Wipe,
-    /// How a sandbox snapshot copies the table; `None` if restoring a snapshot leaves it as it is.
+    /// The table as a sandbox snapshot copies it; `None` if restoring a snapshot leaves it as it is.
     copied: Option<&'static dyn SnapshotTable>,
 }
 
@@ -200,7 +198,10 @@ const STEPS: &[Step] = &[
     rows!(transfer Id),
     rows!(charge Id),
     // Rebuilt from the restored rows.
-    Step { wipe: |tx, account| drop_some_words(tx, account, WIPE_BATCH).boxed(), copied: None },
+    Step {
+        wipe: |tx, account| search_text::rebuild::remove_some(tx, account, WIPE_BATCH).boxed(),
+        copied: None,
+    },
     rows!(subscription_entry Id),
     rows!(plan Id),
     Step { copied: Some(&CARDS), ..kept!(card Id) },
@@ -215,14 +216,14 @@ const STEPS: &[Step] = &[
     rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
-    // Numbers are not given again, whatever is put back.
+    // Numbers are not given again, whatever is restored.
     kept!(event_sequence AccountId),
     rows!(journal_entry Id),
     rows!(posting Id),
     rows!(deposit Id),
     rows!(idempotency_answer Hash),
     rows!(idempotency_key Hash),
-    // The account's clients keep working while a snapshot is put back.
+    // The account's clients keep working while a snapshot is restored.
     kept!(api_key Hash),
     kept!(key_use Hash),
     kept!(card_attack Subject),
@@ -234,14 +235,14 @@ const STEPS: &[Step] = &[
     kept!(snapshot Id),
 ];
 
-/// Without what is good for one payment, their cvc and cryptogram: none is stored for longer than its token may be used
-/// (`docs/decisions.md`, 107 and 110).
+/// The cards without their cvc and cryptogram, which are good for one payment: neither is stored for longer than the card's token
+/// may be used (`docs/decisions.md`, 107 and 110).
 static CARDS: AccountTable<card::Entity> = AccountTable::<card::Entity>::OWNED.without(|card| {
     card.cvc_sealed = None;
     card.network_sealed = None;
 });
 
-/// Without those of merchants, which stay as they are.
+/// The counters without that of merchants, which stays as it is.
 static COUNTERS: AccountTable<counter::Entity> = AccountTable::those(|account| {
     let others = counter::Column::Kind.ne(Counted::Merchants);
     Condition::all().add(counter::Column::AccountId.eq(account)).add(others)
@@ -262,93 +263,4 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     }
     let gone = file::Entity::delete_of(account).filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
-}
-
-/// Rebuilds the search words of all accounts' charges, for a database whose rows come from another one.
-pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
-    let accounts = account::Entity::find().select_only().column(Column::Id);
-    let accounts: Vec<AccountToken> = accounts.into_tuple().all(store.read()).await?;
-    for account in accounts {
-        store.write(account, async |tx, account| drop_words(tx, *account).await).await?;
-        // One commit each: what is to be committed lies in memory.
-        let mut after = None;
-        while let Some(last) = store
-            .write((account, after), async |tx, (account, after)| {
-                add_some_words(tx, *account, *after, WIPE_BATCH).await
-            })
-            .await?
-        {
-            after = Some(last);
-        }
-    }
-    Ok(())
-}
-
-/// Rebuilds the search words of the account's charges and drops the previous ones.
-pub(in crate::services) async fn rebuild_search_text(tx: &Tx, account: AccountToken) -> Result<(), Error> {
-    drop_words(tx, account).await?;
-    let mut after = None;
-    while let Some(last) = add_some_words(tx, account, after, WIPE_BATCH).await? {
-        after = Some(last);
-    }
-    Ok(())
-}
-
-async fn drop_words(tx: &Tx, account: AccountToken) -> Result<(), Error> {
-    while drop_some_words(tx, account, WIPE_BATCH).await? >= WIPE_BATCH {}
-    Ok(())
-}
-
-/// Adds the search words of the next charges, in the order of their ids. Returns the last one, if any.
-pub(in crate::services) async fn add_some_words(
-    tx: &Tx,
-    account: AccountToken,
-    after: Option<ChargeToken>,
-    limit: u64,
-) -> Result<Option<ChargeToken>, Error> {
-    if tx.get_database_backend() == DbBackend::Postgres {
-        return Ok(None);
-    }
-    let later = after.map(|after| charge::Column::Id.gt(after));
-    let charges = charge::Entity::owned_by(account)
-        .filter(Condition::all().add(charge::listed()).add_option(later))
-        .order_by_asc(charge::Column::Id)
-        .limit(limit)
-        .select_only()
-        .columns([charge::Column::Id, charge::Column::SearchText]);
-    let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
-    for (id, text) in &charges {
-        search_text::append(tx, account, id.id(), text);
-    }
-    Ok(charges.last().map(|(id, _)| *id))
-}
-
-/// Deletes the words by which SQLite finds charges. They carry a short code of the account that another account may
-/// share.
-pub(in crate::services) async fn drop_some_words(
-    tx: &Tx,
-    account: AccountToken,
-    limit: u64,
-) -> Result<u64, Error> {
-    if tx.get_database_backend() == DbBackend::Postgres {
-        return Ok(0);
-    }
-    let code = search_text::account_code(account);
-    let all: Vec<AccountToken> =
-        account::Entity::find().select_only().column(Column::Id).into_tuple().all(tx).await?;
-    let same_code = |other: &AccountToken| *other != account && search_text::account_code(*other) == code;
-    let others = charge::Entity::find()
-        .filter(charge::Column::AccountId.is_in(all.into_iter().filter(same_code)))
-        .select_only()
-        .column(charge::Column::Id);
-    let some = Query::select()
-        .column("rowid")
-        .from(search_text::TABLE)
-        .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{code}\"")]))
-        .and_where(Expr::col("id").not_in_subquery(others.into_query()))
-        .limit(limit)
-        .take();
-    let gone =
-        Query::delete().from_table(search_text::TABLE).and_where(Expr::col("rowid").in_subquery(some)).take();
-    Ok(tx.execute(&gone).await?.rows_affected())
 }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use entity::Timestamp;
-use entity::approval::{ApprovalState, COLUMN, Column, Entity, Model};
+use entity::approval::{Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
 use outbound::identity_provider::Identity;
@@ -12,10 +12,9 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
 use store::{Operator, Tx};
 
-use super::{ApprovalAction, DECISION, action_on, decided, next};
+use super::{ApprovalAction, DECISION, action_on, decided, is_open, next};
 use crate::Store;
 use crate::error::{Error, ErrorCode};
-use crate::limits::APPROVAL_OPEN;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::people::view::SignedInPerson;
@@ -136,10 +135,6 @@ async fn withdraw(
     Ok(withdrawn)
 }
 
-/// Selects the requests that somebody may still decide.
 fn open(wall: Timestamp) -> Select<Entity> {
-    Entity::find()
-        .filter(Column::State.eq(ApprovalState::Pending))
-        .filter(COLUMN.asked_at.gt(wall - APPROVAL_OPEN))
-        .order_by_asc(Column::Id)
+    Entity::find().filter(is_open(wall)).order_by_asc(Column::Id)
 }

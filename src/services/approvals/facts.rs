@@ -1,6 +1,7 @@
 //! The facts of a request for approval: what its operation depends on besides its parameters, and others may change. Two persons
 //! approve what both have seen (`docs/decisions.md`, 406).
 
+use base::hexadecimal;
 use entity::approval::{ApprovalKind, Model};
 use entity::{
     AccountToken, BankAccountToken, DisputeToken, JsonText, Listed, MerchantToken, RecipientToken, account,
@@ -10,7 +11,6 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect, Select};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use wallet::hexadecimal_of;
 
 use super::ApprovalRequest;
 use crate::error::Error;
@@ -81,7 +81,7 @@ pub fn digest(row: &Model) -> String {
         digest.update(part.len().to_be_bytes());
         digest.update(part);
     }
-    hexadecimal_of(&digest.finalize())
+    hexadecimal::encode(&digest.finalize())
 }
 
 async fn payout(
@@ -157,5 +157,5 @@ async fn bank_account_of(
     id: Option<BankAccountToken>,
 ) -> Result<Option<BankAccount>, Error> {
     let Some(id) = id else { return Ok(None) };
-    Ok(bank_accounts::in_unit(db, account, id).await?.map(BankAccount::from))
+    Ok(bank_accounts::load(db, account, id).await?.map(BankAccount::from))
 }

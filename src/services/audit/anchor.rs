@@ -11,12 +11,12 @@ use vault::Vault;
 
 use super::head::AuditHead;
 
-/// How the names of all heads' objects begin.
+/// The beginning of the names of all heads' objects.
 const OBJECTS: &str = "audit-";
-/// How much of a file's end is read to find its last head: some two hundred lines.
+/// The number of bytes of a file's end that are read to find its last head: some two hundred lines.
 const END_BYTES: u64 = 64 * 1024;
 
-/// Where heads go.
+/// The destination of heads.
 #[derive(Debug)]
 pub enum AuditAnchor {
     /// A file to which a line is appended for each head.
@@ -69,7 +69,7 @@ impl AuditAnchor {
     }
 }
 
-/// Returns how the names of a head's objects begin: their order is that of the trail.
+/// Returns the beginning of the names of a head's objects: their order is that of the trail.
 fn object_name(number: i64) -> String {
     format!("{OBJECTS}{number:012}-")
 }

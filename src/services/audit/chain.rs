@@ -19,7 +19,7 @@ use vault::{Purpose, Vault};
 
 use super::head::{AuditHead, HEAD, Mac, tampered};
 use crate::error::Error;
-use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE, AUDIT_SEALED_AT_ONCE};
+use crate::limits::{AUDIT_READ_AT_ONCE, AUDIT_RETENTION, AUDIT_SEALED_AT_ONCE};
 use crate::services::context::Context;
 
 impl AuditHead {
@@ -139,17 +139,17 @@ impl TrailEntry {
     }
 }
 
-/// What a unit seals or removes with.
+/// The data with which a unit seals or removes entries.
 struct Trail {
     vault: Arc<Vault>,
     wall: Timestamp,
-    /// Up to when entries are past their retention.
+    /// The time up to which entries are past their retention.
     long_ago: Timestamp,
 }
 
 impl Trail {
     fn new(ctx: &Context) -> Self {
-        let long_ago = ctx.trusted.earliest() - AUDIT_KEPT;
+        let long_ago = ctx.trusted.earliest() - AUDIT_RETENTION;
         Self { vault: Arc::clone(&ctx.vault), wall: ctx.clock.now(), long_ago }
     }
 }
@@ -215,12 +215,12 @@ async fn seal_batch(tx: &Tx, trail: &Trail) -> Result<u64, Error> {
 pub fn old(wall: Timestamp) -> Select<Entity> {
     Entity::find()
         .filter(Column::Number.is_not_null())
-        .filter(COLUMN.kept_from.lte(wall - AUDIT_KEPT))
+        .filter(COLUMN.kept_from.lte(wall - AUDIT_RETENTION))
         .order_by_asc(Column::KeptFrom)
 }
 
-/// Removes an entry past its retention, and all before it; the head says so. What is not as it was sealed stays, and what comes
-/// after it.
+/// Removes an entry past its retention, and all before it; the head records it. An entry that is not as it was sealed stays, and
+/// so do those after it.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
     let unit =
         ctx.store.write((Trail::new(ctx), entry), async |tx, (trail, entry)| remove(tx, trail, entry).await);

@@ -10,7 +10,7 @@ use vault::{Purpose, Vault};
 
 use crate::error::Error;
 
-/// Counts how often the server has met a trail that somebody else has changed.
+/// The counter of the times that the server has met a trail that somebody else has changed.
 pub const TAMPERING: &str = "card_payments_audit_tampering_total";
 /// The head's name in the table `installation`.
 pub(super) const HEAD: &str = "audit_head";
@@ -45,7 +45,7 @@ pub struct AuditHead {
     /// The number of the last removed entry.
     pub(super) removed: i64,
     pub(super) removed_link: Mac,
-    /// When the head was signed, in milliseconds since 1970.
+    /// The time at which the head was signed, in milliseconds since 1970.
     pub(super) signed_at: i64,
     signature: Mac,
 }

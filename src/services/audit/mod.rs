@@ -31,7 +31,7 @@ pub use self::watch::TrailWatch;
 use super::context::Context;
 use crate::Store;
 use crate::error::Error;
-use crate::limits::AUDIT_KEPT;
+use crate::limits::AUDIT_RETENTION;
 
 #[derive(Debug)]
 pub struct OperatorAction {
@@ -107,7 +107,7 @@ pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Erro
     store.write(act, async |tx, act| record(tx, act)).await
 }
 
-/// The name of the operator who signs in with the operator's key, which tells nobody's.
+/// The name of the operator who signs in with the operator's key, which names no person.
 pub const KEY_HOLDER: &str = "holder of the operator's key";
 
 /// Records a sign-in at the dashboard with the operator's key, and the client's address, if it is known.
@@ -150,7 +150,7 @@ pub async fn write_key_uses(ctx: &Context) -> Result<(), Error> {
 /// Selects uses of keys past their retention, by the wall clock.
 pub fn old_key_uses(wall: Timestamp) -> Select<key_use::Entity> {
     key_use::Entity::find()
-        .filter(key_use::COLUMN.last_at.lte(wall - AUDIT_KEPT))
+        .filter(key_use::COLUMN.last_at.lte(wall - AUDIT_RETENTION))
         .order_by_asc(key_use::Column::LastAt)
 }
 

@@ -13,7 +13,7 @@ use vault::Vault;
 use super::chain::{TrailEntry, link, sealed_after, unsealed};
 use super::head::{AuditHead, Mac};
 use crate::error::Error;
-use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE};
+use crate::limits::{AUDIT_READ_AT_ONCE, AUDIT_RETENTION};
 use crate::services::context::Context;
 
 /// Something in the trail that is not as the server left it.
@@ -126,7 +126,7 @@ pub async fn verify(
     on_finding: impl FnMut(&AuditFinding) + Send,
 ) -> Result<AuditReport, Error> {
     let snapshot = ctx.store.snapshot().await?;
-    let mut walk = Walk::begin(&ctx.vault, ctx.clock.now() - AUDIT_KEPT, on_finding);
+    let mut walk = Walk::begin(&ctx.vault, ctx.clock.now() - AUDIT_RETENTION, on_finding);
     walk.read_anchor(anchor);
     walk.read_head(&snapshot).await?;
     let mut last = (i64::MIN, Uuid::nil());
@@ -148,7 +148,7 @@ pub async fn verify(
 /// A walk along the trail.
 struct Walk<'a, F> {
     vault: &'a Vault,
-    /// What is sealed later is too young to be removed.
+    /// The time after which a sealed entry is too young to be removed.
     old_until: Timestamp,
     on_finding: F,
     report: AuditReport,

@@ -9,7 +9,7 @@ use super::head::{AuditHead, tampered};
 use crate::error::Error;
 use crate::services::context::Context;
 
-/// What a running server knows of the trail, which nobody can put back in the database.
+/// The heads of the trail that a running server knows. Nobody can reset them in the database.
 #[derive(Debug, Default)]
 pub struct TrailWatch {
     /// The last head that the server has seen, in the database or in the anchor.
@@ -19,7 +19,7 @@ pub struct TrailWatch {
 }
 
 impl TrailWatch {
-    /// Seals what is committed by now, unless the trail was put back.
+    /// Seals the entries that are committed by now, unless the trail is older than a head that the server has seen.
     pub async fn seal(&mut self, ctx: &Context) -> Result<(), Error> {
         self.check(ctx).await?;
         chain::seal(ctx).await.map(drop)

@@ -35,14 +35,7 @@ pub async fn capture(
 
 fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error> {
     let Params { value: NewCapture { amount }, mut faults } = params;
-    let (min, max) = (row.currency.charge_amount_min(), row.amount);
-    if !faults.has("amount") {
-        if amount < min {
-            faults.add("amount", format!("must be at least {min}"));
-        } else if amount > max {
-            faults.add("amount", format!("must be at most {max}"));
-        }
-    }
+    faults.check_range("amount", amount, &(row.currency.charge_amount_min()..=row.amount));
     if faults.is_empty() { Ok(amount) } else { Err(faults.into()) }
 }
 

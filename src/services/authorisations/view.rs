@@ -64,14 +64,7 @@ impl Authorisation {
     /// Returns an authorisation at an instant of the account's clock. A verb in flight shows as not done.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let error_message = row.failure.map(failure_message);
-        let reserved = match row.state {
-            ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => true,
-            ChargeState::Pending
-            | ChargeState::Processing
-            | ChargeState::Captured
-            | ChargeState::Voided
-            | ChargeState::Failed => false,
-        };
+        let reserved = ChargeState::RESERVED.contains(&row.state);
         let expired = reserved && row.expires_at <= now;
         let capturable = reserved && !expired;
         let voided = row.state == ChargeState::Voided;

@@ -161,13 +161,13 @@ pub async fn find(
     account: &Account,
     id: BankAccountToken,
 ) -> Result<Option<bank_account::Model>, Error> {
-    let row = in_unit(ctx.store.read(), account.id(), id).await?;
+    let row = load(ctx.store.read(), account.id(), id).await?;
     let expired = |row: &bank_account::Model| row.expires_at.is_some_and(|at| at <= account.now);
     Ok(row.filter(|row| !expired(row)))
 }
 
-/// Reads a bank account inside a unit of work.
-pub async fn in_unit(
+/// Returns a bank account, also one that has expired.
+pub async fn load(
     db: &impl ConnectionTrait,
     account: AccountToken,
     id: BankAccountToken,

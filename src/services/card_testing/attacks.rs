@@ -17,7 +17,7 @@ use crate::services::memory::card_testing::READ_BACK;
 const BATCH: usize = 16;
 /// The number of attacks that are listed.
 const LISTED: u64 = 50;
-/// How far back a server reads each time, for copies whose clocks differ.
+/// The time before its last reading from which a server reads again, for copies whose clocks differ.
 const READ_AGAIN: TimeSpan = TimeSpan::seconds(30);
 /// The time for which attacks are kept, by the wall clock.
 const KEPT: TimeSpan = TimeSpan::days(90);

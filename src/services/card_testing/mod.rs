@@ -1,10 +1,9 @@
 //! Card testing: fraudsters try stolen cards with small payments. The rules are a table
 //! ([`CardTestingRule::terms`], `docs/decisions.md`, 387).
 //!
-//! Each process counts the results of its own payments in memory (`memory/card_testing`), by the account's clock. So a payment takes
-//! no statement more, and a process that starts counts from nothing. What it shares is the attack that a rule has noticed
-//! (`attacks.rs`): a worker writes it and reads those of other copies every second, and a process that starts reads those
-//! that last.
+//! Each process counts the results of its own payments in memory (`memory/card_testing`), by the account's clock. So a payment
+//! takes no statement more, and a process that starts counts from nothing. Processes share the attacks that a rule has noticed
+//! (`attacks.rs`): a worker writes them and reads those of other copies every second, and a process that starts reads those that last.
 
 mod attacks;
 

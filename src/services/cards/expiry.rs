@@ -25,10 +25,10 @@ impl DueWork for CardExpiryWork {
         clocks::due(&unused, Column::ExpiresAt, wall).into()
     }
 
-    fn of_account(reach: &ClockMoveRange) -> Select<card::Entity> {
+    fn of_account(range: &ClockMoveRange) -> Select<card::Entity> {
         // Only unused and reserved cards have an expiry. Before its statistics are collected, PostgreSQL assumes that a
         // state equal to a value is rare, and would sort all of them; hence "not reserved".
-        card::Entity::owned_by(reach.account).filter(Column::State.ne(CardState::Reserved))
+        card::Entity::owned_by(range.account).filter(Column::State.ne(CardState::Reserved))
     }
 
     fn subject(row: &card::Model) -> DueRow {

@@ -20,7 +20,7 @@ pub struct ValidatedCard {
     /// The card's row, without ciphertexts yet.
     pub row: card::Model,
     /// The credentials for charging it.
-    pub digits: CardCredentials,
+    pub credentials: CardCredentials,
 }
 
 /// The credentials that charge a card.
@@ -66,7 +66,10 @@ pub async fn validate(
         address_country: Some(card.address_country.clone()),
         ..row
     };
-    Ok(Some(ValidatedCard { row, digits: CardCredentials { number, cvc: Some(cvc.into()), network: None } }))
+    Ok(Some(ValidatedCard {
+        row,
+        credentials: CardCredentials { number, cvc: Some(cvc.into()), network: None },
+    }))
 }
 
 /// Does the same as [`validate`] for a network token.
@@ -87,7 +90,7 @@ pub async fn validate_network_token(
             ..row
         };
         let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
-        ValidatedCard { row, digits: CardCredentials { number, cvc: None, network: Some(network) } }
+        ValidatedCard { row, credentials: CardCredentials { number, cvc: None, network: Some(network) } }
     }))
 }
 
@@ -110,7 +113,7 @@ pub async fn validate_wallet_card(
             ..row
         };
         let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
-        ValidatedCard { row, digits: CardCredentials { number, cvc: None, network } }
+        ValidatedCard { row, credentials: CardCredentials { number, cvc: None, network } }
     }))
 }
 

@@ -6,7 +6,7 @@ use validator::Validate;
 
 use crate::params::{ParameterTree, Params, Search};
 
-/// What a list of attempts can be filtered by, besides words and days.
+/// The state by which a list of attempts can be filtered, besides words and days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptState {

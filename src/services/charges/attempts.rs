@@ -43,10 +43,8 @@ pub async fn attempts(
 
 /// Returns the condition that an attempt is in the state at an instant of the account's clock.
 fn condition(state: AttemptState, now: Timestamp) -> Condition {
-    const RESERVED: [ChargeState; 3] =
-        [ChargeState::Authorised, ChargeState::Capturing, ChargeState::Voiding];
     let is = |state: ChargeState| Column::State.eq(state);
-    let reserved = || Condition::all().add(Column::State.is_in(RESERVED));
+    let reserved = || Condition::all().add(Column::State.is_in(ChargeState::RESERVED));
     match state {
         AttemptState::Succeeded => Condition::all().add(charge::listed()),
         AttemptState::Declined => Condition::all().add(charge::failed()),

@@ -2,10 +2,10 @@
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
-use entity::{AccountToken, ChargeToken, Owned};
-use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Value};
-use store::CachedStatement;
+use entity::{AccountToken, ChargeToken, Listed, Owned};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, LockType, SelectStatement};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, Value};
+use store::{CachedStatement, Tx};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -16,6 +16,18 @@ use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, ListPage};
+
+/// Locks a charge until the commit, so that each of several concurrent refunds and disputes sees what is left of it.
+///
+/// Refusals: `not_found`.
+pub(in crate::services) async fn lock(
+    tx: &Tx,
+    account: AccountToken,
+    id: ChargeToken,
+) -> Result<charge::Model, Error> {
+    let row = charge::Entity::at(account, id).lock(LockType::NoKeyUpdate).one(tx).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
 
 /// A charge requested by its token, failed and pending ones included.
 pub struct ChargeByToken(ChargeToken);

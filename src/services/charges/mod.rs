@@ -15,5 +15,6 @@ pub mod view;
 pub use attempts::attempts;
 pub use capture::{capture, void};
 pub use create::{ChargeRequestInfo, create};
+pub(super) use find::lock;
 pub use find::{ChargeByToken, list, of_customer, show, shown};
 pub use search::search;

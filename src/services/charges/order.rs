@@ -11,7 +11,7 @@ use crate::services::acquirer_lookup;
 use crate::services::charges::params::{NewCharge, NewThreeDSecure};
 use crate::services::context::{Account, Context};
 use crate::services::payer::{self, PaymentMethodParams};
-use crate::services::payments::order::{ChargeOrder, SettlementAmounts, Terms};
+use crate::services::payments::order::{ChargeOrder, SettlementAmounts, Terms, amount_range};
 
 /// Checks the parameters and makes an order of them.
 ///
@@ -37,18 +37,8 @@ pub(in crate::services) async fn build_order(
     if currency.is_none() && !faults.has("currency") {
         faults.add("currency", "is not a supported currency");
     }
-    if let Some((currency, rate)) = currency
-        && !faults.has("amount")
-    {
-        let (min, max) = (
-            currency.charge_amount_min(),
-            rate.amount_max(currency, account.settings().maximum_charge_cents),
-        );
-        if new_charge.amount < min {
-            faults.add("amount", format!("must be at least {min}"));
-        } else if new_charge.amount > max {
-            faults.add("amount", format!("must be at most {max}"));
-        }
+    if let Some((currency, rate)) = currency {
+        faults.check_range("amount", new_charge.amount, &amount_range(account, currency, rate));
     }
     if let (Some((currency, _)), Some(adjustment)) = (currency, &new_charge.platform_adjustment)
         && non_blank(adjustment.currency.as_deref())

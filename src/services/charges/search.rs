@@ -101,9 +101,9 @@ async fn sample(ctx: &Context, db: &Reader, account: AccountToken) -> Result<Arc
 
 /// The result of a query.
 struct SearchHits {
-    /// The ids of the few among which they are, if known.
+    /// The ids of the few rows among which the result is, if known.
     ids: Option<Vec<Uuid>>,
-    /// What selects them.
+    /// The condition that selects the rows.
     condition: Condition,
     /// The number of rows, if counted.
     size: Option<u64>,

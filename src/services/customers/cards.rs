@@ -48,7 +48,7 @@ pub async fn add_card(
         coming.attach(tx, &owner, account, "card_token").await?;
         let card = match coming {
             CardToAttach::New(card) => Some(card.as_ref().clone()),
-            CardToAttach::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
+            CardToAttach::Stored(id) => cards::load(tx, account.id(), *id).await?,
         };
         let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
         Ok(Card::new(card, Some(owner.primary_card_id)))

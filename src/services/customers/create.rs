@@ -10,6 +10,7 @@ use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::values::{INVALID, USED};
 use crate::params::{FieldErrors, Params, non_blank};
+use crate::services::cards::params::NewCard;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::customers::params::NewCustomer;
 use crate::services::customers::view::Customer;
@@ -42,7 +43,7 @@ impl CardToAttach {
             Self::New(row) => Ok(tx.insert(row.as_ref()).await?),
             Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
             Self::Stored(id) => {
-                let there = cards::in_unit(tx, account.id(), *id).await?.is_some();
+                let there = cards::load(tx, account.id(), *id).await?.is_some();
                 Err(FieldErrors::one(param, if there { USED } else { INVALID }).into())
             }
         }
@@ -115,7 +116,7 @@ async fn record(
 pub(super) async fn validate_card(
     ctx: &Context,
     account: &Account,
-    card: &crate::services::cards::params::NewCard,
+    card: &NewCard,
     owner: CustomerToken,
     faults: &mut FieldErrors,
 ) -> Result<Option<CardToAttach>, Error> {

@@ -116,7 +116,7 @@ async fn record(tx: &Tx, unit: &UpdateCustomerUnit) -> Result<Customer, Error> {
 
 async fn owns(tx: &Tx, row: &customer::Model, card: &CardToAttach) -> Result<bool, Error> {
     let CardToAttach::Stored(id) = card else { return Ok(false) };
-    let card = cards::in_unit(tx, row.account_id, *id).await?;
+    let card = cards::load(tx, row.account_id, *id).await?;
     Ok(card.is_some_and(|card| card.customer_id == Some(row.id)))
 }
 

@@ -74,7 +74,7 @@ pub async fn open(
 }
 
 /// Returns the id of the link key in a database whose audit trail has begun. Wrapped keys open under their ids only, so nobody
-/// without the operator's key makes the trail of such a database begin anew.
+/// without the operator's key makes the trail of such a database begin again.
 fn begun(id: Uuid) -> Uuid {
     Builder::from_bytes(id.into_bytes()).with_version(Version::Custom).into_uuid()
 }

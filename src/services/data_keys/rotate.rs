@@ -16,7 +16,7 @@ use vault::{Key, OperatorKeys};
 
 use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
-use crate::limits::DATA_KEY_KEPT;
+use crate::limits::DATA_KEY_RETENTION;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 
@@ -52,7 +52,7 @@ pub async fn rotate(ctx: &Context) -> Result<RotationReport, Error> {
 pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<RotationReport, Error> {
     let wall = ctx.clock.now();
     let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
-    let remove_at = ctx.trusted.latest() + DATA_KEY_KEPT;
+    let remove_at = ctx.trusted.latest() + DATA_KEY_RETENTION;
     let new = NewDataKeyUnit { operator: ctx.operator.clone(), key, remove_at };
     let data_key = new.key.id;
     ctx.store.write(new, async |tx, new| new.record(tx).await).await?;
@@ -85,7 +85,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
 struct NewDataKeyUnit {
     operator: OperatorKeys,
     key: vault_key::Model,
-    /// When the former key may be deleted.
+    /// The time from which the former key may be deleted.
     remove_at: Timestamp,
 }
 
@@ -149,7 +149,7 @@ async fn delete_unused(
     if report.damaged > 0 {
         tracing::error!(key = %row.id, rows = report.damaged, "a former data key is kept: damaged rows name it");
     }
-    let later = (report.damaged > 0).then(|| ctx.trusted.latest() + DATA_KEY_KEPT);
+    let later = (report.damaged > 0).then(|| ctx.trusted.latest() + DATA_KEY_RETENTION);
     let unit = ctx.store.write((row, later), async |tx, (row, later)| {
         use vault_key::Column;
         if let Some(later) = later {

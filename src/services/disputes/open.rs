@@ -5,9 +5,7 @@ use entity::charge::{self, ChargeState};
 use entity::counter::Counted;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
-use entity::{AccountToken, ChargeToken, Listed, TimeSpan, Timestamp};
-use sea_orm::QuerySelect;
-use sea_orm::sea_query::LockType;
+use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp};
 use store::Tx;
 
 use super::activity::note;
@@ -67,12 +65,13 @@ impl OpenDisputeUnit {
     ///
     /// Refusals: `invalid_resource`.
     pub async fn record(&self, tx: &Tx) -> Result<Dispute, Error> {
-        let charge = self.lock_charge(tx).await?;
+        let charge = charges::lock(tx, self.account, self.charge).await?;
         let left = disputable_amount(&charge)?;
         let amount = self.amount.unwrap_or(left);
         if amount > left {
             return Err(FieldErrors::one("amount", format!("must be at most {left}")).into());
         }
+        let rest = charge.settlement_amount - charge.settlement_refunded - charge.settlement_disputed;
         let evidence_required_by = (self.now + TimeSpan::days(EVIDENCE_DAYS)).last_midnight();
         let row = dispute::Model {
             account_id: self.account,
@@ -83,7 +82,7 @@ impl OpenDisputeUnit {
             charged_back: true,
             amount,
             currency: charge.currency,
-            settlement_amount: settlement(&charge, amount, left),
+            settlement_amount: charge.settlement_of_part(amount, rest.max(0), amount == left),
             evidence_required_by,
             expires_at: Some(evidence_required_by),
             submitted_at: None,
@@ -101,13 +100,6 @@ impl OpenDisputeUnit {
         crash_points::point("dispute", "open.before");
         Ok(dispute)
     }
-
-    /// Locks the charge against other disputes and refunds until commit.
-    async fn lock_charge(&self, tx: &Tx) -> Result<charge::Model, Error> {
-        let charge = charge::Entity::at(self.account, self.charge);
-        let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
-        charge.ok_or_else(|| ErrorCode::NotFound.into())
-    }
 }
 
 /// Returns the amount of a charge that can still be disputed, which is positive (`docs/decisions.md`, 210).
@@ -122,14 +114,6 @@ pub fn disputable_amount(charge: &charge::Model) -> Result<i64, Error> {
         return Err(FieldErrors::one("charge_token", "has nothing left to dispute").into());
     }
     Ok(left)
-}
-
-/// Returns the ledger amount of a dispute: the amount at the charge's rate, at most the rest of the charge's settlement
-/// amount, and all of that rest with the last dispute.
-fn settlement(charge: &charge::Model, amount: i64, left: i64) -> i64 {
-    let rest = charge.settlement_amount - charge.settlement_refunded - charge.settlement_disputed;
-    let rest = rest.max(0);
-    if amount == left { rest } else { rest.min(charge.rate.settle_rounded_half_up(amount, charge.currency)) }
 }
 
 /// Adds the dispute to the charge at once.

@@ -21,7 +21,7 @@ pub trait DueWork: 'static {
     /// The name, for metrics and for the client that moves a clock.
     const NAME: &'static str;
 
-    /// Whether the work destroys by age what nothing brings back: it then goes by the earliest time that may be now.
+    /// Whether the work destroys by age data that nothing restores: it then goes by the earliest time that may be now.
     const DESTROYS: bool = false;
 
     /// Returns the time of the wall clock that workers go by.
@@ -42,8 +42,8 @@ pub trait DueWork: 'static {
     const ID: <Self::Entity as EntityTrait>::Column;
 
     /// Selects one account's rows of this kind, due now or later: those that a moved clock can reach.
-    fn of_account(reach: &ClockMoveRange) -> Select<Self::Entity> {
-        Self::Entity::owned_by(reach.account)
+    fn of_account(range: &ClockMoveRange) -> Select<Self::Entity> {
+        Self::Entity::owned_by(range.account)
     }
 
     /// Describes a due row.
@@ -63,9 +63,9 @@ pub struct ClockMoveRange {
     pub account: AccountToken,
     /// The last instant, by the account's clock.
     pub to: Timestamp,
-    /// When the move began, by the wall clock.
+    /// The time at which the move began, by the wall clock.
     pub began: Timestamp,
-    /// The last refund that the move has passed, and when that was created: the acquirer answered none up to it.
+    /// The last refund that the move has passed, and the time of its creation: the acquirer answered none up to it.
     pub passed: Option<(Timestamp, RefundToken)>,
 }
 
@@ -73,7 +73,7 @@ pub struct ClockMoveRange {
 pub struct DueRow {
     /// The account that owns the row.
     pub account: AccountToken,
-    /// When it is due, by the account's clock.
+    /// The time at which it is due, by the account's clock.
     pub at: Timestamp,
     pub token: String,
     /// The end of a possible lease, by the wall clock.

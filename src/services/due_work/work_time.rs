@@ -11,7 +11,7 @@ use store::{Tx, Unit};
 
 use super::super::context::{Account, Context};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{CLOCK_ANSWER, CLOCK_LEASE};
+use crate::limits::{CLOCK_LEASE, CLOCK_MOVE_CALL_TIMEOUT};
 
 /// An account at an instant of its clock.
 #[derive(Debug, Clone)]
@@ -81,9 +81,9 @@ impl WorkTime {
     /// and only briefly for any other: its client waits, too (`docs/decisions.md`, 307).
     pub fn call_timeout(&self, ctx: &Context) -> Duration {
         match self.stop {
-            None => ctx.settings.acquirer_answer,
+            None => ctx.settings.acquirer_timeout,
             Some(_) if ctx.acquirer.answers_at_once() => Duration::ZERO,
-            Some(_) => ctx.settings.acquirer_answer.min(CLOCK_ANSWER),
+            Some(_) => ctx.settings.acquirer_timeout.min(CLOCK_MOVE_CALL_TIMEOUT),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Which columns hold a customer's personal data, and what takes its place (`docs/decisions.md`, 388). The table is total: a
-//! test compares it with the schema, so that nobody adds a text without deciding whether it is a person's.
+//! The columns that hold a customer's personal data, and its substitutes (`docs/decisions.md`, 388). The table is total: a test
+//! compares it with the schema, so that nobody adds a text without deciding whether it is a person's.
 
 use entity::{JsonText, idempotency_answer};
 use sea_orm::sea_query::Value;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
 
-/// What takes the place of a personal value. Records stay valid.
+/// The substitute for a personal value. Records stay valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Substitute {
     Text(&'static str),
@@ -168,7 +168,7 @@ fn substitute(table: &str, column: &str) -> Option<Substitute> {
     columns.erased.iter().find(|(name, _)| *name == column).map(|(_, substitute)| *substitute)
 }
 
-/// Returns a row with the substitutes in the place of its personal values. What is null stays null.
+/// Returns a row with substitutes for its personal values. A null value stays null.
 pub fn erased<M: ModelTrait>(row: &M) -> Result<M, Error> {
     let table = M::Entity::default();
     let mut erased = row.clone();
@@ -188,7 +188,7 @@ pub fn erased<M: ModelTrait>(row: &M) -> Result<M, Error> {
     Ok(erased)
 }
 
-/// Returns JSON with the substitutes in the place of the personal fields of records, at any depth; `None` if it is no JSON.
+/// Returns JSON with substitutes for the personal fields of records, at any depth; `None` if it is no JSON.
 pub fn erased_json(text: &str) -> Option<String> {
     let mut json = serde_json::from_str(text).ok()?;
     erase_fields(&mut json);

@@ -1,4 +1,4 @@
-//! The marks of erased customers, beside the files: they say which erasures a database has lost that was put back from an older
+//! The marks of erased customers, beside the files: they say which erasures a database has lost that was restored from an older
 //! copy. The vault signs them, because an erasure cannot be undone.
 
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
 
-/// Counts the marks that the last start did not obey, because the vault has not signed them.
+/// The number of marks that the last start did not obey, because the vault has not signed them.
 pub const MARKS_REFUSED: &str = "card_payments_erasure_marks_refused";
 
 /// Returns the signed mark of a customer. No rotation of keys changes it.

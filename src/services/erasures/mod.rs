@@ -4,7 +4,7 @@
 //! A row of `erasures` is the marker. Each pass walks from the beginning, in units of a few charges, and changes only what is
 //! personal: so a killed one begins again, and two do no harm. A request that began before the customer's deletion may still add
 //! rows; the last pass comes once none of them can be in flight. Then the customer is marked beside the files, because the
-//! database may be put back to an older state: a start plans the marked ones again.
+//! database may be restored to an older state: a start plans the marked ones again.
 
 mod columns;
 mod marks;
@@ -32,9 +32,9 @@ use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::erasures::view::Erasure;
 use crate::services::idempotency;
 
-/// When an erasure looks again at a customer with unfinished business.
+/// The time after which an erasure checks a customer with unfinished business again.
 const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);
-/// When it tries again what failed outside of the database.
+/// The time after which an erasure repeats work that failed outside of the database.
 const ERASURE_RETRIED: TimeSpan = TimeSpan::seconds(60);
 
 /// Erases customers. One with unfinished business waits.

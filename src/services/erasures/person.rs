@@ -141,7 +141,7 @@ async fn replace<M: ModelTrait + PartialEq>(tx: &Tx, row: &M) -> Result<(), Erro
     write(tx, row, &erased(row)?).await
 }
 
-/// Writes what differs, if anything. A row that is deleted meanwhile stays deleted.
+/// Writes the erased row if it differs. A row that is deleted meanwhile stays deleted.
 async fn write<M: ModelTrait + PartialEq>(tx: &Tx, row: &M, erased: &M) -> Result<(), Error> {
     if row != erased {
         tx.compare_and_swap(row, erased, &[]).await?;
@@ -153,7 +153,7 @@ async fn write<M: ModelTrait + PartialEq>(tx: &Tx, row: &M, erased: &M) -> Resul
 pub struct ChargesUnit {
     pub account: AccountToken,
     pub customer: CustomerToken,
-    /// Which of [`PARTS`].
+    /// One of [`PARTS`].
     pub part: &'static str,
     /// The last charge of the batch before.
     pub after: Option<ChargeToken>,
@@ -161,7 +161,7 @@ pub struct ChargesUnit {
     pub wall: Timestamp,
 }
 
-/// What a batch has rewritten.
+/// The result of a batch: the numbers of records that it has rewritten.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Batch {
     /// The last charge; `None` at the end.
@@ -184,7 +184,7 @@ impl ChargesUnit {
         let mut batch = Batch { last, charges: charges.len() as u64, ..Batch::default() };
         for row in &charges {
             let erased = erased(row)?;
-            if row.listed() && row.search_text != erased.search_text {
+            if row.is_listed() && row.search_text != erased.search_text {
                 search_text::remove(tx, self.account, row.id.id(), &row.search_text).await?;
                 search_text::append(tx, self.account, row.id.id(), &erased.search_text);
                 counts::add(tx, self.account, Counted::ErasedCharges, 1);

@@ -12,13 +12,14 @@ use crate::params::{Params, Waiting};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
 use crate::services::events::params::{After, EventSearch};
+use crate::services::events::view::Event;
 use crate::services::memory::arrivals::{Label, Topic, Wanted};
 use crate::services::page::{AwaitedList, Growth, List, ListPage};
 use crate::services::readable_events::{ReadableEvents, token_of};
 
 pub struct EventList {
     account: AccountToken,
-    /// What the key of the request may read; `None` if that is all.
+    /// The events that the key of the request may read; `None` if it may read all.
     readable: Option<ReadableEvents>,
     /// The search, without faults.
     params: EventSearch,
@@ -52,7 +53,7 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
 }
 
 impl AwaitedList for EventList {
-    type Record = crate::services::events::view::Event;
+    type Record = Event;
     const TOPIC: Topic = Topic::Events;
 
     fn account(&self) -> AccountToken {
@@ -81,7 +82,7 @@ impl AwaitedList for EventList {
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
-    async fn page(&self, ctx: &Context) -> Result<ListPage<crate::services::events::view::Event>, Error> {
+    async fn page(&self, ctx: &Context) -> Result<ListPage<Event>, Error> {
         let EventSearch { r#type, about, paging, .. } = &self.params;
         let all = numbered(self.account);
         let hidden = event_sequence::unnumbered(self.account);
@@ -96,7 +97,7 @@ impl AwaitedList for EventList {
             let list = if about.is_some() { list.found_first() } else { list };
             list.ranged(ctx, *paging).await?
         };
-        Ok(page.map(crate::services::events::view::Event::from))
+        Ok(page.map(Event::from))
     }
 }
 

@@ -21,10 +21,10 @@ pub struct IdempotencyClaim {
     hash: [u8; 32],
     /// The stored hash of the request.
     fingerprint: [u8; 32],
-    /// How the request answers, once its handler has said so.
+    /// The kind of response, once the request's handler has set it.
     kind: OnceLock<ResponseKind>,
     /// Whether the request owns the key.
-    held: AtomicBool,
+    is_owned: AtomicBool,
 }
 
 /// The parts of a request that must be equal in a repeated one (`docs/decisions.md`, 64).
@@ -53,11 +53,11 @@ impl IdempotencyClaim {
             hash: hash(vault, request.kind, request.key),
             fingerprint: vault.keyed_hash(Purpose::Fingerprint, &parts),
             kind: OnceLock::new(),
-            held: AtomicBool::new(false),
+            is_owned: AtomicBool::new(false),
         }
     }
 
-    /// Sets how the request answers.
+    /// Sets the kind of response.
     pub fn set_kind(&self, kind: ResponseKind) {
         // A request has one handler, which answers in one way.
         let _ = self.kind.set(kind);
@@ -98,13 +98,13 @@ impl IdempotencyClaim {
     }
 
     /// Marks the claim as owned: its transaction has committed, so a later refusal is not due to a concurrent request.
-    pub fn hold(&self) {
-        self.held.store(true, Ordering::Release);
+    pub fn mark_owned(&self) {
+        self.is_owned.store(true, Ordering::Release);
     }
 
     /// Returns whether the request owns the key.
-    pub fn is_held(&self) -> bool {
-        self.held.load(Ordering::Acquire)
+    pub fn is_owned(&self) -> bool {
+        self.is_owned.load(Ordering::Acquire)
     }
 }
 

@@ -23,7 +23,7 @@ use super::context::{Account, Caller, Context, WriteCondition};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
+use crate::limits::{IDEMPOTENCY_RETENTION, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
 
 /// A claimed key, and its response if it has one.
@@ -196,10 +196,7 @@ where
         Ok(record)
     });
     let record = record.await?;
-    caller.account.confirm();
-    if let Some(claim) = &caller.claim {
-        claim.hold();
-    }
+    caller.confirm();
     Ok(record)
 }
 
@@ -288,7 +285,7 @@ pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<
 /// Returns the instant up to which claimed keys are past their retention. They are dated by the latest time that may have been
 /// then.
 pub fn long_ago(ctx: &Context) -> Timestamp {
-    ctx.trusted.long_ago(IDEMPOTENCY_KEPT)
+    ctx.trusted.long_ago(IDEMPOTENCY_RETENTION)
 }
 
 /// Selects the keys that were claimed by then. A key without a response is in flight, however old.

@@ -25,10 +25,11 @@ use crate::error::Error;
 use crate::limits::DEBIT_SLOT;
 use crate::params::Params;
 use crate::services::context::{Account, Context};
+use crate::services::ledger::view::Balance;
 
 pub use history::history;
 
-/// What an account has, by the day from which it is available.
+/// The balances of accounts, by the day from which they are available.
 struct Balances;
 
 impl Sum for Balances {
@@ -232,10 +233,7 @@ fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
 }
 
 /// Returns the account's balance: available today, and pending.
-pub async fn balance(
-    ctx: &Context,
-    account: &Account,
-) -> Result<crate::services::ledger::view::Balance, Error> {
+pub async fn balance(ctx: &Context, account: &Account) -> Result<Balance, Error> {
     use balance::Column::{Amount, AvailableOn};
 
     let arriving = pending_deposits(account.id(), account.now, Some(account.now.day()));
@@ -249,7 +247,7 @@ pub async fn balance_at(
     ctx: &Context,
     account: &Account,
     at: Params<Option<Timestamp>>,
-) -> Result<crate::services::ledger::view::Balance, Error> {
+) -> Result<Balance, Error> {
     use posting::Column::{Amount, AvailableOn, Book as InBook};
 
     let Params { value: at, mut faults } = at;
@@ -285,7 +283,7 @@ async fn read_balance<E: EntityTrait, C: ColumnTrait>(
     (amount, available_on): (&C, &C),
     today: Day,
     arriving: SelectStatement,
-) -> Result<crate::services::ledger::view::Balance, Error> {
+) -> Result<Balance, Error> {
     let sum_where =
         |condition: SimpleExpr| sum_of(Expr::case(condition, amount.into_expr()).finally(0).into());
     let (in_days, arriving, pending) = rows
@@ -297,5 +295,5 @@ async fn read_balance<E: EntityTrait, C: ColumnTrait>(
         .one(ctx.store.read())
         .await?
         .ok_or_else(|| DbErr::RecordNotFound("a sum".into()))?;
-    Ok(crate::services::ledger::view::Balance::new(in_days - arriving, pending + arriving))
+    Ok(Balance::new(in_days - arriving, pending + arriving))
 }

@@ -95,7 +95,7 @@ pub async fn report(
 /// The names of [`BookRow`]'s columns.
 pub const BOOK_COLUMNS: [&str; 4] = ["account", "book", "amount", "currency"];
 
-/// What lies in a book of an account.
+/// The balance of a book of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, DerivePartialModel)]
 #[sea_orm(entity = "posting::Entity")]
 pub struct BookRow {

@@ -1,10 +1,10 @@
-//! Tells requests that wait for something of an account when to check for it: once this process has committed enough that they may
-//! wait for, or another copy of the server (`docs/decisions.md`, 374).
+//! Wakes requests that wait for records of an account: each checks again once this process, or another copy of the server, has
+//! committed enough records that it may wait for (`docs/decisions.md`, 374).
 //!
-//! Each record that is committed has labels. A request that waits for others is not woken, and costs a comparison. Copies over one
-//! PostgreSQL tell each other by NOTIFY: a copy announces its waiting requests, and for a while the others announce what they commit for
-//! that account. A copy that did not know of a wait makes it check for what was committed unannounced. While no request waits, a
-//! commit costs next to nothing.
+//! Each record that is committed has labels. A request that waits for others is not woken, and costs a comparison. Copies over
+//! one PostgreSQL send each other messages by NOTIFY: a copy announces its waiting requests, and for a while the others announce
+//! the records that they commit for that account. A copy that did not know of a wait makes the request check for records that
+//! were committed unannounced. While no request waits, a commit costs next to nothing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,15 +20,17 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_CHECKS_BESIDE_COMMANDS, WAIT_COUNT_MAX, WAIT_TURNS};
+use crate::limits::{
+    REMOTE_WAIT_RETENTION, WAIT_CHECK_PERMITS, WAIT_CHECKS, WAIT_CHECKS_BESIDE_COMMANDS, WAIT_COUNT_MAX,
+};
 
-/// What is waited for, of which account.
+/// The account and the kind of the records that requests wait for.
 type Subject = (AccountToken, Topic);
 
 /// A word by which requests wait for a record, such as its type or its token.
 pub type Label = Cow<'static, str>;
 
-/// What is waited for.
+/// The kind of the records that requests wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
     Events,
@@ -56,14 +58,14 @@ impl Wanted {
     }
 }
 
-/// What copies tell each other.
+/// A message from one copy to the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Message {
     /// The copy receives messages from now on.
     Listens,
     /// A request waits for it.
     Waits(Subject),
-    /// The copy has learnt of waits for it. What it committed before it did not announce.
+    /// The copy has learnt of waits for it. It did not announce the records that it committed before.
     Learnt(Subject),
     /// Records with these labels were committed.
     Arrived(Subject, Vec<Label>),
@@ -71,15 +73,15 @@ enum Message {
 
 /// The waiting requests.
 pub struct Arrivals {
-    /// By which a process knows its own messages.
+    /// The id by which a process recognises its own messages.
     process: Uuid,
     local_waiters: Mutex<HashMap<Subject, Vec<Weak<Waiter>>>>,
-    /// Until when a request at another copy may wait.
+    /// The times until which requests at other copies may wait.
     remote_waiters: Mutex<HashMap<Subject, Instant>>,
-    /// The messages to send, and how often each; `None` where there are no other copies.
+    /// The messages to send, and the number of times for each; `None` where there are no other copies.
     outgoing: Option<Mutex<HashMap<Message, u64>>>,
     sends: Notify,
-    turns: Semaphore,
+    check_permits: Semaphore,
 }
 
 struct Waiter {
@@ -88,7 +90,7 @@ struct Waiter {
     wakes: Notify,
 }
 
-/// How many wanted records have arrived, and how many are enough to check.
+/// The number of wanted records that have arrived, and the number that is enough to check.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     arrived: u64,
@@ -105,7 +107,7 @@ impl Waiter {
         }
     }
 
-    async fn enough(&self) {
+    async fn until_enough(&self) {
         loop {
             let Progress { arrived, enough } = *lock(&self.progress);
             if arrived >= enough {
@@ -116,14 +118,14 @@ impl Waiter {
     }
 }
 
-/// Announcements of what a request waits for, until dropped.
-pub struct Arriving {
+/// The announcements of the records that a request waits for, until dropped.
+pub struct ArrivalWatch {
     waiter: Arc<Waiter>,
-    /// When to check without an announcement, and how often from then on.
+    /// The time to check without an announcement, and the interval from then on.
     check_at: Option<(Instant, Duration)>,
 }
 
-impl Arriving {
+impl ArrivalWatch {
     /// Returns how many records have arrived so far, of which a check that begins now counts all.
     pub fn so_far(&self) -> u64 {
         lock(&self.waiter.progress).arrived
@@ -133,9 +135,9 @@ impl Arriving {
     pub async fn next(&mut self, missing: u64, so_far: u64) {
         lock(&self.waiter.progress).enough = so_far + missing;
         match self.check_at {
-            None => self.waiter.enough().await,
+            None => self.waiter.until_enough().await,
             Some((check_at, interval)) => {
-                if timeout_at(check_at, self.waiter.enough()).await.is_err() {
+                if timeout_at(check_at, self.waiter.until_enough()).await.is_err() {
                     self.check_at = Some((next_check(interval), interval));
                 }
             }
@@ -152,12 +154,12 @@ impl Arrivals {
             remote_waiters: Mutex::default(),
             outgoing: has_copies.then(Mutex::default),
             sends: Notify::new(),
-            turns: Semaphore::new(WAIT_TURNS),
+            check_permits: Semaphore::new(WAIT_CHECK_PERMITS),
         }
     }
 
     /// Returns the announcements of an account's records from now on.
-    pub fn watch(&self, account: AccountToken, topic: Topic, wanted: Wanted) -> Arriving {
+    pub fn watch(&self, account: AccountToken, topic: Topic, wanted: Wanted) -> ArrivalWatch {
         let progress = Mutex::new(Progress { arrived: 0, enough: 0 });
         let waiter = Arc::new(Waiter { wanted, progress, wakes: Notify::new() });
         {
@@ -174,11 +176,11 @@ impl Arrivals {
         }
         self.enqueue(Message::Waits((account, topic)));
         let check_at = self.check_interval(topic).map(|interval| (next_check(interval), interval));
-        Arriving { waiter, check_at }
+        ArrivalWatch { waiter, check_at }
     }
 
-    /// Returns how often to check without an announcement: the messages of copies may get lost, and a command beside a server on SQLite
-    /// sends none about its events.
+    /// Returns the interval at which to check without an announcement: the messages of copies may get lost, and a command beside
+    /// a server on SQLite sends none about its events.
     const fn check_interval(&self, topic: Topic) -> Option<Duration> {
         match (&self.outgoing, topic) {
             (Some(_), _) => Some(WAIT_CHECKS),
@@ -187,13 +189,13 @@ impl Arrivals {
         }
     }
 
-    /// Waits for a turn to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as the payment
-    /// that has woken them, come between.
-    pub async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    /// Waits for a permit to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as
+    /// the payment that has woken them, come between.
+    pub async fn check_permit(&self) -> Option<SemaphorePermit<'_>> {
         // It is never closed.
-        let turn = self.turns.acquire().await.ok();
+        let permit = self.check_permits.acquire().await.ok();
         yield_now().await;
-        turn
+        permit
     }
 
     /// Returns whether a request may wait for a record with these labels, in this process or at another copy.
@@ -246,7 +248,7 @@ impl Arrivals {
 
     /// From now on this copy receives messages; some before may have been lost. So all its waiting requests check, and the other
     /// copies repeat what waits.
-    pub fn listens(&self) {
+    pub fn on_listening(&self) {
         check(lock(&self.local_waiters).values().flatten());
         self.enqueue(Message::Listens);
     }
@@ -265,7 +267,7 @@ impl Arrivals {
             let messages: Vec<_> = messages
                 .into_iter()
                 .flatten()
-                .map(|(message, times)| message.written(self.process, times))
+                .map(|(message, times)| message.encode(self.process, times))
                 .collect();
             if !messages.is_empty() {
                 return messages;
@@ -276,7 +278,7 @@ impl Arrivals {
 
     /// Receives a message of any copy. Ignores its own, and those of another release.
     pub fn receive(&self, message: &str) {
-        let Some((process, message, times)) = Message::read(message) else { return };
+        let Some((process, message, times)) = Message::parse(message) else { return };
         match message {
             _ if process == self.process => {}
             Message::Listens => {
@@ -285,7 +287,7 @@ impl Arrivals {
             }
             Message::Waits(subject) => {
                 let is_known = self.has_remote_waiters(subject);
-                lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_KEPT);
+                lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_RETENTION);
                 if !is_known {
                     self.enqueue(Message::Learnt(subject));
                 }
@@ -296,7 +298,7 @@ impl Arrivals {
     }
 }
 
-/// Returns when a request checks by itself: not all that have come at once do so at once.
+/// Returns the time at which a request checks by itself: requests that came at the same time check at different times.
 fn next_check(interval: Duration) -> Instant {
     let [part] = random::<1>();
     Instant::now() + interval + interval / 2 * u32::from(part) / u32::from(u8::MAX)
@@ -313,7 +315,7 @@ impl Message {
     const LEARNT: &str = "learnt";
     const ARRIVED: &str = "arrived";
 
-    fn written(self, process: Uuid, times: u64) -> String {
+    fn encode(self, process: Uuid, times: u64) -> String {
         let (verb, (account, topic), labels) = match self {
             Self::Listens => return format!("{process} {}", Self::LISTENS),
             Self::Waits(subject) => (Self::WAITS, subject, vec![]),
@@ -323,7 +325,7 @@ impl Message {
         format!("{process} {verb} {account} {} {times} {}", topic.code(), labels.join(" "))
     }
 
-    fn read(text: &str) -> Option<(Uuid, Self, u64)> {
+    fn parse(text: &str) -> Option<(Uuid, Self, u64)> {
         let mut words = text.split(' ');
         let (process, verb) = (words.next()?.parse().ok()?, words.next()?);
         if verb == Self::LISTENS {
@@ -380,7 +382,7 @@ mod tests {
         Wanted::default().with(Some([label]))
     }
 
-    fn is_woken(arriving: &mut Arriving, missing: u64, so_far: u64) -> bool {
+    fn is_woken(arriving: &mut ArrivalWatch, missing: u64, so_far: u64) -> bool {
         arriving.next(missing, so_far).now_or_never().is_some()
     }
 
@@ -422,7 +424,7 @@ mod tests {
         assert!(!is_woken(&mut one, 2, 0) && !is_woken(&mut one, 1, 1) && !is_woken(&mut other, 1, 0));
         arrivals.announce(ACCOUNT, Topic::Events, labels(&["b"]));
         assert!(is_woken(&mut other, 1, 0) && !is_woken(&mut any, 2, 0));
-        arrivals.listens();
+        arrivals.on_listening();
         for waiter in [&mut one, &mut other, &mut any] {
             assert!(is_woken(waiter, 1000, 0));
             let so_far = waiter.so_far();
@@ -438,7 +440,7 @@ mod tests {
         // The other copy does not receive yet: the message is lost.
         assert_eq!(waits.outgoing().now_or_never().map(|messages| messages.len()), Some(2));
         commits.announce(ACCOUNT, Topic::Events, labels(&["a"]));
-        commits.listens();
+        commits.on_listening();
         assert_eq!(tell(&commits, &waits), 1);
         assert_eq!(tell(&waits, &commits), 2, "what waits is repeated");
         assert!(!is_woken(&mut arriving, 1, 0));

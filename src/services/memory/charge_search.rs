@@ -1,5 +1,5 @@
-//! What makes searches of charges fast (`services/charges/search.rs`): which words are rare in an account, and how many charges
-//! match a broad query.
+//! The memory that makes searches of charges fast (`services/charges/search.rs`): the words that are rare in an account, and the
+//! number of charges that match a broad query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use moka::future::Cache;
 const PART: usize = 5;
 /// A part is rare if its trigrams are in at most one of so many texts.
 const RARE: usize = 10;
-/// So many sizes are kept, while they are read.
+/// The number of sizes that are kept while they are read.
 const SIZES_MAX: u64 = 4_096;
 const LIFETIME: Duration = Duration::from_hours(1);
 
-/// What makes searches fast: samples of accounts' texts, and the sizes of broad searches.
+/// The memory that makes searches fast: samples of accounts' texts, and the sizes of broad searches.
 #[derive(Debug)]
 pub struct SearchMemory {
     samples: Cache<AccountToken, Arc<Sample>>,
@@ -25,7 +25,7 @@ pub struct SearchMemory {
 
 impl Default for SearchMemory {
     fn default() -> Self {
-        /// So many accounts, for so long.
+        /// The number of accounts whose samples are kept.
         const SAMPLES_MAX: u64 = 64;
         const LIFETIME: Duration = Duration::from_mins(1);
         let samples = Cache::builder().max_capacity(SAMPLES_MAX).time_to_live(LIFETIME).build();
@@ -51,7 +51,7 @@ pub struct Sample {
     texts: usize,
     /// The number of texts in which a trigram occurs.
     trigrams: HashMap<[u8; 3], u16>,
-    /// Whether the account has most of the database's charges, so that looking for its own finds out few.
+    /// Whether the account has most of the database's charges, so that a condition on the account excludes few.
     pub has_most: bool,
 }
 
@@ -110,13 +110,13 @@ pub struct Size {
     pub before: Timestamp,
     /// The number of charges before it.
     pub charges: i64,
-    /// How many of them match.
+    /// The number of those charges that match.
     pub matching: i64,
-    /// What changes with words.
+    /// The state of the words that were compared.
     pub state: SizeState,
 }
 
-/// What changes with words.
+/// The numbers that change when words of earlier charges change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeState {
     /// The number of the account's clock moves.
@@ -126,7 +126,7 @@ pub struct SizeState {
 }
 
 impl Sizes {
-    /// Returns what is kept of a query's size.
+    /// Returns the kept size of a query.
     pub async fn kept(&self, account: AccountToken, words: &str) -> Option<Size> {
         self.0.get(&(account, words.to_owned())).await
     }

@@ -1,4 +1,4 @@
-//! What a process knows of the events that have no numbers yet (`services/event_sequence.rs`).
+//! The memory of a process about events that have no numbers yet (`services/event_sequence.rs`).
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,7 +9,7 @@ use entity::AccountToken;
 
 use super::arrivals::{Arrivals, Label, Topic};
 
-/// What a process knows of the events that have no numbers yet.
+/// The memory of a process about events that have no numbers yet.
 pub struct EventSequences {
     /// The accounts of which it has committed events.
     unnumbered: Mutex<HashSet<AccountToken>>,
@@ -19,7 +19,7 @@ pub struct EventSequences {
 }
 
 impl EventSequences {
-    /// Returns what announces the events that this process commits.
+    /// Creates the memory; `arrivals` announces the events that this process commits.
     pub fn new(arrivals: Arc<Arrivals>) -> Self {
         let (unnumbered, locks) = Default::default();
         Self { unnumbered, locks, arrivals }

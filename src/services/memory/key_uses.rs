@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard};
 
+use base::hexadecimal;
 use base::mutex::lock;
 use base::request_context;
 use base::secret::Secret;
@@ -59,7 +60,7 @@ impl UsedKey {
     pub fn name(&self) -> String {
         match &self.tail {
             Some(tail) => format!("...{}", String::from_utf8_lossy(tail)),
-            None => self.hash.iter().take(TAIL).fold("#".into(), |name, byte| format!("{name}{byte:02x}")),
+            None => format!("#{}", hexadecimal::encode(&self.hash[..TAIL])),
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct KeyEntry {
     pub kind: KeyKind,
     /// The end of the key's validity, by the wall clock.
     pub valid_until: Option<Timestamp>,
-    /// What a restricted key may do; `None` for any other key.
+    /// The restriction of a restricted key; `None` for any other key.
     pub restriction: Option<Arc<KeyRestriction>>,
 }
 

@@ -8,7 +8,7 @@ use entity::AccountToken;
 use web::connections::unless_wanted;
 
 use crate::error::{Error, ErrorCode};
-use crate::limits::LONG_WORK_PATIENCE;
+use crate::limits::LONG_WORK_TIMEOUT;
 
 /// The permits for one kind of long work.
 pub struct LongWorkPermits {
@@ -38,7 +38,7 @@ impl LongWorkPermits {
             return Ok(permit);
         }
         release_permit();
-        let permit = unless_wanted(self.pool.acquire(lane, LONG_WORK_PATIENCE)).await;
+        let permit = unless_wanted(self.pool.acquire(lane, LONG_WORK_TIMEOUT)).await;
         permit.flatten().ok_or_else(|| {
             metrics::counter!("card_payments_shed_total", "what" => "long_work").increment(1);
             ErrorCode::ServiceUnavailable.into()

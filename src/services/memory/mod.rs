@@ -1,5 +1,5 @@
-//! What a process remembers between its requests. A memory knows no context and no service: services ask it, and fill it. A
-//! process that starts remembers nothing, and nothing is wrong for that.
+//! The memory of a process between its requests. A memory knows no context and no service: services ask it, and fill it. A
+//! process that starts remembers nothing, and still answers correctly.
 
 pub mod arrivals;
 pub mod card_testing;
@@ -36,19 +36,19 @@ use crate::limits::{
 pub struct Memory {
     /// A cache of API keys.
     pub keys: Cache<[u8; 32], KeyEntry>,
-    /// Counts keys that this process has changed.
+    /// The number of keys that this process has changed.
     pub key_changes: AtomicU64,
     /// A cache of the accounts of payments, by their keys' hashes.
     pub accounts: Cache<[u8; 32], KeptAccount>,
-    /// Remembers which Idempotency-Keys are claimed.
+    /// The claimed Idempotency-Keys.
     pub claimed_keys: ClaimedKeys,
-    /// Counts the recent uses of API keys.
+    /// The counts of recent uses of API keys.
     pub key_uses: KeyUses,
-    /// Counts failed payments, to notice card testing.
+    /// The counts of failed payments, by which card testing is noticed.
     pub card_testing: CardTesting,
-    /// Remembers where rows of lists stand.
+    /// The positions of rows in lists.
     pub positions: Positions,
-    /// Remembers what makes searches of charges fast.
+    /// The memory that makes searches of charges fast.
     pub charge_search: SearchMemory,
     /// The waiting requests.
     pub arrivals: Arc<Arrivals>,

@@ -57,7 +57,7 @@ struct Known {
     rows: BTreeMap<u64, Key>,
 }
 
-/// The place of a row in the order: the value of the column that sorts the list, 0 if ids alone do, and the id.
+/// The sort key of a row: the value of the column that sorts the list, 0 if ids alone do, and the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::services) struct Key {
     pub value: i64,
@@ -69,13 +69,13 @@ pub(in crate::services) struct Key {
 pub(in crate::services) struct State {
     /// The number of rows of the whole list up to the anchor.
     pub whole: i64,
-    /// What the whole list has lost ([`entity::counter::Counted::lost`]).
+    /// The number of rows that the whole list has lost ([`entity::counter::Counted::lost`]).
     pub lost: i64,
     /// The number of the account's clock moves, which a restored snapshot changes.
     pub clock_moves: i64,
 }
 
-/// What a statement has found.
+/// The numbers that a statement has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::services) struct Found {
     pub state: State,
@@ -95,10 +95,10 @@ pub(in crate::services) struct Anchored {
     pub found: Found,
 }
 
-/// Where to begin a page.
+/// The start of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::services) struct Start {
-    /// How the keys of the rows compare to a known one; `None` to begin at an end of the list.
+    /// The comparison of the rows' keys with a known one; `None` to begin at an end of the list.
     pub bound: Option<(BinOper, Key)>,
     /// Whether the rows are read in descending order.
     pub descending: bool,

@@ -40,7 +40,7 @@ pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, Export
     let keys = transport::unseal_keys(ctx, &row).await?.ok_or(ExportError::Imported(id))?;
     let own = account::Entity::find_by_id(row.own_account()).one(store.read()).await.map_err(Error::from)?;
     let bank_account = own.and_then(|own| own.bank_account_id).ok_or_else(deleted)?;
-    let bank_account = bank_accounts::in_unit(store.read(), row.own_account(), bank_account).await?;
+    let bank_account = bank_accounts::load(store.read(), row.own_account(), bank_account).await?;
     let bank_account = bank_account.ok_or_else(deleted)?;
     let number = bank_accounts::number(ctx, &bank_account).await?;
     let detail = json!({ "to": ctx.environment.other().name() });

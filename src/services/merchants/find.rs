@@ -92,7 +92,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<OwnAccou
     let (id, db) = (row.own_account(), ctx.store.read());
     let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
     let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
-    let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
+    let bank_account = bank_accounts::load(db, id, bank_account).await?.ok_or_else(deleted)?;
     let shown = |keys: ApiKeyPair| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
     let here = shown(accounts::shown_keys(ctx, id).await?);
     let elsewhere = shown(transport::unseal_keys(ctx, row).await?.unwrap_or_default());

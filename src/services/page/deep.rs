@@ -15,18 +15,18 @@ use crate::services::memory::positions::{
     ANCHOR_DEPTH, Anchored, BEYOND_MAX, DEEP, Found, Key, ListPositions, Start, State,
 };
 
-/// How rows come and go in the order of a list.
+/// The changes that may happen to the order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// New rows come last, but for some. No row gets another place.
+    /// New rows come last, but for some. No row moves.
     AtItsEnd,
-    /// New rows come anywhere. No row gets another place.
+    /// New rows come anywhere. No row moves.
     Anywhere,
-    /// Rows may get other places. Such a list has no positions.
+    /// Rows may move. Such a list has no positions.
     Changing,
 }
 
-/// What knows the size of the whole list.
+/// The source of the size of the whole list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WholeSize {
     Counter(Counted),
@@ -141,7 +141,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         self.direction() == Order::Asc
     }
 
-    /// Adds the place of a row.
+    /// Adds the key of a row.
     fn add_key(&self, statement: &mut SelectStatement) {
         let value = match self.order[..] {
             [(column, _), _] => Expr::col((E::default(), column)),
@@ -150,7 +150,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         statement.expr_as(value, ROW_VALUE).expr_as(Expr::col((E::default(), E::ID)), ROW_ID);
     }
 
-    /// Compares the places of rows with a known one.
+    /// Compares the keys of rows with a known one.
     fn compared(&self, operator: BinOper, key: Key) -> SimpleExpr {
         let columns = self.order.iter().map(|(column, _)| Expr::col((E::default(), *column)));
         match self.order[..] {
@@ -170,7 +170,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         found
     }
 
-    /// Adds the size of the whole list, and what tells whether rows have vanished.
+    /// Adds the size of the whole list, and the numbers that show whether rows have vanished.
     fn add_whole(&self, statement: &mut SelectStatement) {
         statement.expr_as(self.whole_size(), TOTAL);
         let lost = match self.size {
@@ -206,7 +206,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         };
     }
 
-    /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their places.
+    /// Builds the statement of a deep page: the numbers that show whether the positions hold, and the rows with their keys.
     fn deep_statement(&self, ctx: &Context, anchor: Option<Key>, start: Start) -> Statement {
         let backend = ctx.store.backend();
         // Of two conditions for an index, SQLite uses the first.
@@ -252,7 +252,7 @@ impl Found {
         Self { state, whole_beyond: number(whole_beyond), beyond: number(beyond.unwrap_or(whole_beyond)) }
     }
 
-    /// Reads what a statement has found of an anchor.
+    /// Reads the numbers that a statement has found for an anchor.
     fn from_row(row: &QueryResult, [whole, part]: [&str; 2]) -> Result<Self, DbErr> {
         let count = |name| row.try_get::<i64>("", name);
         Ok(Self::new([count(TOTAL)?, count(LOST)?, count(MOVES)?, count(whole)?], row.try_get("", part)?))

@@ -1,6 +1,6 @@
 //! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
-use acquirer::{Approval, CallKey, Failure, NoAnswer};
+use acquirer::{Approval, AuthoriseCall, CallKey, Failure, NoAnswer};
 use base::crash_points;
 use base::request_context::{Wait, count_wait, waiting};
 use base::trace::{Span, SpanKind};
@@ -10,6 +10,8 @@ use entity::failure::Decline;
 
 use super::state::ChargeAction;
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
+use crate::services::accounts::faults::FaultPlan;
+use crate::services::cards;
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 
@@ -79,6 +81,17 @@ pub(in crate::services) async fn timed_call<T>(
         Err(Failure::Closed) => span.fail("closed"),
     }
     answer
+}
+
+/// Returns whether the card has expired: the acquirer knows only its own clock.
+pub(super) fn has_expired_card(call: &AuthoriseCall, now: Timestamp) -> bool {
+    let month = u32::try_from(call.expiry_month).unwrap_or_default();
+    cards::has_expired((call.expiry_year, month), now)
+}
+
+/// Forces an outcome that is ordered for the account, unless one is forced for this attempt.
+pub(super) fn force_outcome(call: &mut AuthoriseCall, faults: &FaultPlan) {
+    call.forced = call.forced.or(faults.outcome);
 }
 
 /// Counts and traces a call whose answer is there at once. It releases no permit: the payment's only commit is still to come.

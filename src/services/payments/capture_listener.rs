@@ -1,4 +1,4 @@
-//! What follows a capture that a simulated cardholder disputes. Payments know no disputes: a later service listens.
+//! The listener for captures that a simulated cardholder disputes. Payments know no disputes: a later service listens.
 
 use entity::ChargeToken;
 use futures::future::BoxFuture;

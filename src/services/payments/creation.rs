@@ -8,7 +8,7 @@ use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use store::Tx;
 
-use super::call::{call_acquirer, call_name};
+use super::call::{call_acquirer, call_name, force_outcome, has_expired_card};
 use super::one_commit;
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
@@ -41,13 +41,13 @@ pub(in crate::services) struct NewPayment<I, P> {
     pub token: TokenUse,
     /// The acquirer call.
     pub call: AuthoriseCall,
-    /// What follows in the second commit.
+    /// The purpose, which adds its work to the second commit.
     pub purpose: P,
     /// The claim of the Idempotency-Key, if a client waits for the payment under one.
     pub claim: Option<Arc<IdempotencyClaim>>,
 }
 
-/// How far a payment came.
+/// The progress of a payment.
 pub(in crate::services) enum PaymentProgress<C> {
     /// Another worker or request makes it.
     Skipped,
@@ -79,17 +79,15 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
-    let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
+    let caller = Caller { account: time.account().clone(), claim, condition: None };
+    let confirming = caller.clone();
     let unit =
         time.write(ctx, (intent, caller, ctx.trusted.latest()), async |tx, (intent, caller, claimed_at)| {
             record_intent(tx, intent, caller, *claimed_at).await
         });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
-    time.account().confirm();
-    if let Some(claim) = claim {
-        claim.hold();
-    }
+    confirming.confirm();
 
     let Some(result) = attempt(ctx, time, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
@@ -108,7 +106,7 @@ async fn record_intent(
     caller: &Caller,
     claimed_at: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
-    admit(tx, caller, claimed_at).await?;
+    caller.require_and_claim(tx, claimed_at).await?;
     let Some(row) = intent.record(tx).await? else { return Ok(None) };
     let faults = faults::draw(tx, &caller.account).await?;
     crash_points::point(call_name(row.state), "intent.before");
@@ -148,12 +146,10 @@ async fn authorise(
     faults: FaultPlan,
     mut call: AuthoriseCall,
 ) -> Option<AttemptResult> {
-    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
-    if cards::has_expired(expiry, time.now(ctx)) {
+    if has_expired_card(&call, time.now(ctx)) {
         return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
     }
-    // An outcome forced for this attempt precedes one configured for the account.
-    call.forced = call.forced.or(faults.outcome);
+    force_outcome(&mut call, &faults);
     // A moving clock adds no latency.
     let faults = if time.is_on_running_clock() { faults } else { faults.at_once() };
     match call_acquirer(ctx, time, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
@@ -163,21 +159,6 @@ async fn authorise(
         }
         Err(Failure::GatewayError | Failure::Closed) => Some(recovery::nothing_charged()),
         Err(Failure::NoAnswer) => recovery::creation(ctx, time, row).await,
-    }
-}
-
-/// Requires the account to be current, and claims the Idempotency-Key.
-///
-/// Refusals: `unauthorized`, `idempotency_key_in_use`.
-pub(super) async fn admit(
-    tx: &Tx,
-    Caller { account, claim, .. }: &Caller,
-    claimed_at: Timestamp,
-) -> Result<(), Error> {
-    account.require_current(tx).await?;
-    match claim {
-        Some(claim) => claim.record(tx, account.id(), claimed_at),
-        None => Ok(()),
     }
 }
 

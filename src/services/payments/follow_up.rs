@@ -24,7 +24,7 @@ pub(in crate::services) struct FollowUp {
     pub seen: charge::Model,
     /// The row as the capture or void plans it: the captured amount of an authorisation is recorded with the intent.
     pub planned: charge::Model,
-    /// What to do.
+    /// The action: a capture or a void.
     pub action: ChargeAction,
 }
 
@@ -52,16 +52,13 @@ async fn in_three_steps(
     caller: Caller,
     follow_up: FollowUp,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let (action, claim) = (follow_up.action, caller.claim.clone());
+    let action = follow_up.action;
     let time = &WorkTime::on_running_clock(caller.account.clone());
     let (wall, claimed_at) = (ctx.clock.now(), ctx.trusted.latest());
-    let intent = RecordIntentUnit { follow_up, caller, wall, claimed_at };
+    let intent = RecordIntentUnit { follow_up, caller: caller.clone(), wall, claimed_at };
     let (row, step, faults) = ctx.store.write(intent, async |tx, intent| intent.record(tx).await).await?;
     crash_points::point(call_name(row.state), "intent.after");
-    time.account().confirm();
-    if let Some(claim) = claim {
-        claim.hold();
-    }
+    caller.confirm();
 
     let fault = faults.fault;
     let call = call(&row, action, fault)?;
@@ -105,10 +102,7 @@ impl RecordIntentUnit {
         let Caller { account, claim, .. } = &self.caller;
         let refusal = |code: ErrorCode| Error::from(code).about(seen);
         let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
-        account.require_current(tx).await?;
-        if let Some(claim) = claim {
-            claim.record(tx, account.id(), self.claimed_at)?;
-        }
+        self.caller.require_and_claim(tx, self.claimed_at).await?;
         let mut row = planned.clone();
         row.state = step.through;
         row.attempt = seen.attempt + 1;

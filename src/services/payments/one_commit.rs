@@ -9,8 +9,7 @@ use entity::failure::Decline;
 use entity::{Timestamp, card, charge};
 use store::Tx;
 
-use super::call::{call_name, note_answer};
-use super::creation::admit;
+use super::call::{call_name, force_outcome, has_expired_card, note_answer};
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::CardPayment;
@@ -33,7 +32,7 @@ pub(super) fn answer(
         return Ok(None);
     }
     let Some(faults) = faults::certain(account)? else { return Ok(None) };
-    call.forced = call.forced.or(faults.outcome);
+    force_outcome(call, &faults);
     Ok(ctx.acquirer.authorise_here(call))
 }
 
@@ -49,8 +48,7 @@ pub(super) async fn make(
 ) -> Result<(Timestamp, charge::Model), Error> {
     let ChargeIntent { row, card, token } = *intent;
     let name = call_name(row.state);
-    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
-    let answer = if cards::has_expired(expiry, time.now(ctx)) {
+    let answer = if has_expired_card(&call, time.now(ctx)) {
         Err(Decline::ExpiredCard)
     } else {
         note_answer(name, &answer);
@@ -61,20 +59,17 @@ pub(super) async fn make(
         Err(decline) => AttemptResult::Failed { failure: decline.into(), spent: true },
     };
     let outcome = PaymentOutcome::new(ctx, time, row, token, result);
-    let (now, disputed, claim) = (outcome.now, outcome.disputed(), caller.claim.clone());
+    let (now, disputed, confirming) = (outcome.now, outcome.disputed(), caller.clone());
     let unit = ctx.store.write(
         (card, outcome, caller, ctx.trusted.latest()),
         async |tx, (card, outcome, caller, claimed_at)| {
-            admit(tx, caller, *claimed_at).await?;
+            caller.require_and_claim(tx, *claimed_at).await?;
             record(tx, card, outcome).await
         },
     );
     let row = unit.await?;
     crash_points::point(name, "outcome.after");
-    time.account().confirm();
-    if let Some(claim) = claim {
-        claim.hold();
-    }
+    confirming.confirm();
     outcome::after_commit::<CardPayment>(ctx, time, disputed).await;
     Ok((now, row))
 }

@@ -1,6 +1,8 @@
 //! Builds the acquirer call of a payment and the row that records it, from plain data; every module that charges a card
 //! makes a [`ChargeOrder`].
 
+use std::ops::RangeInclusive;
+
 use acquirer::AuthoriseCall;
 use entity::charge::{self, ChargeState, Origin};
 use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
@@ -37,6 +39,11 @@ pub struct Terms {
     pub platform_adjustment: Option<i64>,
     /// Results of a 3-D Secure verification made elsewhere.
     pub three_d_secure: Option<JsonText>,
+}
+
+/// Returns the amounts that a payment in a currency may have.
+pub fn amount_range(account: &Account, currency: Currency, rate: Rate) -> RangeInclusive<i64> {
+    currency.charge_amount_min()..=rate.amount_max(currency, account.settings().maximum_charge_cents)
 }
 
 /// The settlement of an amount, in AUD cents.
@@ -88,7 +95,7 @@ pub struct ChargeOrder {
 impl ChargeOrder {
     /// Makes an order for the account in its current state, paid by `payer`.
     pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
-        let Payer { card, shown, digits, token } = payer;
+        let Payer { card, shown, credentials, token } = payer;
         let Terms { currency, rate, amount, .. } = terms;
         let settlement = SettlementAmounts::new(
             account,
@@ -148,7 +155,7 @@ impl ChargeOrder {
             disputes_standing: 0,
             created_at: account.now,
         };
-        let call = authorise(&row, &card, digits);
+        let call = authorise(&row, &card, credentials);
         Ok(Self { intent: Box::new(ChargeIntent { row, card, token }), call })
     }
 
@@ -173,12 +180,12 @@ impl ChargeOrder {
 pub(in crate::services) fn authorise(
     row: &charge::Model,
     card: &card::Model,
-    digits: CardCredentials,
+    credentials: CardCredentials,
 ) -> AuthoriseCall {
     AuthoriseCall {
         key: creation_key(row),
-        number: digits.number,
-        cvc: digits.cvc,
+        number: credentials.number,
+        cvc: credentials.cvc,
         expiry_month: card.expiry_month,
         expiry_year: card.expiry_year,
         name: card.name.clone(),
@@ -186,7 +193,7 @@ pub(in crate::services) fn authorise(
         currency: row.currency,
         capture: row.capture,
         reference: row.reference.clone(),
-        network: digits.network,
+        network: credentials.network,
         forced: None,
     }
 }

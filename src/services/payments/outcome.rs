@@ -185,7 +185,7 @@ pub(super) async fn follow(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Mode
         book(tx, outcome, &charge);
         schedule_dispute(tx, outcome, &charge);
     }
-    if charge.listed() && !outcome.row.listed() {
+    if charge.is_listed() && !outcome.row.is_listed() {
         counts::add(tx, charge.account_id, Counted::Charges, 1);
         search_text::append(tx, charge.account_id, charge.id.id(), &charge.search_text);
     }

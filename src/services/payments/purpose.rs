@@ -7,9 +7,9 @@ use store::Tx;
 use super::outcome::{self, PaymentOutcome};
 use crate::error::Error;
 
-/// What follows in the commit of a payment's outcome.
+/// The purpose of a payment: its work in the commit of the outcome.
 pub(in crate::services) trait PaymentPurpose: Send + Sync + 'static {
-    /// What the commit returns.
+    /// The record that the commit returns.
     type Record: Send + 'static;
     /// Whether the dispute of a simulated cardholder is opened before the payment is answered, so that its client finds it.
     /// Otherwise a worker opens it.
@@ -36,9 +36,9 @@ impl PaymentPurpose for CardPayment {
     }
 }
 
-/// What a payment's origin decides.
+/// The rules that a payment's origin decides.
 pub(super) struct OriginRules {
-    /// How a creation is recovered whose answer is lost.
+    /// The way to recover a creation whose answer is lost.
     pub lost_answer: LostAnswer,
     /// Whether it pays a subscription's bill: its client is shown the subscription, whose module recovers it.
     pub is_bill: bool,
@@ -47,11 +47,11 @@ pub(super) struct OriginRules {
     pub is_watched: bool,
 }
 
-/// How a creation is recovered whose answer is lost (`docs/decisions.md`, 134 and 135).
+/// The way to recover a creation whose answer is lost (`docs/decisions.md`, 134 and 135).
 pub(super) enum LostAnswer {
-    /// The client is told that nothing was charged, so the payment is reversed.
+    /// The client's response says that nothing was charged, so the payment is reversed.
     Reversed,
-    /// No client was told, so the acquirer's result stands.
+    /// No client got a response, so the acquirer's result stands.
     Stands,
 }
 

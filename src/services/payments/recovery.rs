@@ -68,8 +68,8 @@ impl DueWork for ChargeRecoveryWork {
         vec![select_lost(wall, is_not_renewal())]
     }
 
-    fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
-        in_flight(reach, is_not_renewal(), Condition::any())
+    fn of_account(range: &ClockMoveRange) -> Select<charge::Entity> {
+        in_flight(range, is_not_renewal(), Condition::any())
     }
 
     fn subject(row: &charge::Model) -> DueRow {
@@ -92,13 +92,13 @@ pub(in crate::services) fn select_lost(wall: Timestamp, some: SimpleExpr) -> Sel
 /// Selects, of some of an account's charges, those that were in flight when its clock began to move, and all `others`.
 /// A call that begins during the move keeps its own instant.
 pub(in crate::services) fn in_flight(
-    reach: &ClockMoveRange,
+    range: &ClockMoveRange,
     some: SimpleExpr,
     others: Condition,
 ) -> Select<charge::Entity> {
-    let before = COLUMN.settle_after.lte(reach.began + SETTLE_AFTER);
+    let before = COLUMN.settle_after.lte(range.began + SETTLE_AFTER);
     let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
-    charge::Entity::owned_by(reach.account)
+    charge::Entity::owned_by(range.account)
         .filter(Column::SettleAfter.is_not_null())
         .filter(some)
         .filter(others.add(before).add(taken_up))

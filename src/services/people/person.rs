@@ -41,7 +41,7 @@ impl Person {
         Operator { name: self.name(), at }
     }
 
-    /// Whether the provider has one name for both: one person, in however many sessions.
+    /// Returns whether the provider has one name for both: one person, in however many sessions.
     pub fn is(&self, issuer: &str, subject: &str) -> bool {
         self.identity.issuer == issuer && self.identity.subject == subject
     }

@@ -8,6 +8,7 @@ use entity::{Currency, Rate};
 use crate::error::Error;
 use crate::params::{FieldErrors, Params};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::payments::order::amount_range;
 use crate::services::plans::params::NewPlan;
 use crate::services::plans::view::Plan;
 use crate::services::{acquirer_lookup, counts, events, idempotency};
@@ -42,8 +43,7 @@ fn check_amounts(
     (currency, rate): (Currency, Rate),
     faults: &mut FieldErrors,
 ) {
-    let (min, max) =
-        (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
+    let (min, max) = amount_range(account, currency, rate).into_inner();
     let setup_amount = new_plan.setup_amount.unwrap_or_default();
     // The first bill is the sum of both. An amount that is invalid by itself does not limit the other one.
     let left = if faults.has("amount") || new_plan.amount > max { max } else { max - new_plan.amount };
@@ -53,13 +53,8 @@ fn check_amounts(
         ("trial_amount", new_plan.trial_amount.unwrap_or_default(), max),
     ];
     for (param, amount, max) in amounts {
-        if faults.has(param) {
-            continue;
-        }
-        if (1..min).contains(&amount) {
-            faults.add(param, format!("must be at least {min}"));
-        } else if amount > max {
-            faults.add(param, format!("must be at most {max}"));
+        if amount != 0 {
+            faults.check_range(param, amount, &(min..=max));
         }
     }
 }

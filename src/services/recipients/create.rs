@@ -89,7 +89,7 @@ impl BankAccountToAttach {
                 Ok(())
             }
             Self::Stored(row) => {
-                let there = bank_accounts::in_unit(tx, account.id(), row.id).await?.is_some();
+                let there = bank_accounts::load(tx, account.id(), row.id).await?.is_some();
                 let predicate = if there { USED } else { INVALID };
                 Err(FieldErrors::one("bank_account_token", predicate).into())
             }

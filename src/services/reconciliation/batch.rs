@@ -99,7 +99,7 @@ impl Finding {
 /// Word for word the condition of the index.
 pub(super) const MISSING: &str = "kind = 'missing' AND resolved_by IS NULL";
 
-/// What a batch writes.
+/// The records that a batch writes.
 #[derive(Default)]
 pub(super) struct Batch {
     pub lines: Vec<statement_line::Model>,

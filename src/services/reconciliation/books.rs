@@ -32,7 +32,7 @@ pub(super) struct BookMovement {
     pub subject: String,
     pub amount: i64,
     pub currency: Currency,
-    /// When it was written, by the wall clock.
+    /// The time at which it was written, by the wall clock.
     pub at: Timestamp,
 }
 
@@ -43,7 +43,7 @@ impl BookMovement {
     }
 }
 
-/// Where a reader is: the account and its last entry that was read.
+/// The position of a reader: the account and its last entry that was read.
 pub(super) type Place = (Option<AccountToken>, Option<JournalEntryToken>);
 
 /// Reads the movements of a window of time, batch after batch.
@@ -62,17 +62,17 @@ pub(super) struct Books<'s> {
 const KINDS: [EntryKind; 4] =
     [EntryKind::Charge, EntryKind::Refund, EntryKind::RefundReturn, EntryKind::ChargebackRecovery];
 
-/// How long after its entry a posting's id is drawn at most: in the same call.
+/// The time within which a posting's id is drawn after its entry's: in the same call.
 const DRAWN_WITHIN: TimeSpan = TimeSpan::seconds(1);
 
 impl<'s> Books<'s> {
-    /// Begins after a place.
+    /// Begins after a position.
     pub fn after(store: &'s Store, place: Place, from: Timestamp, to: Timestamp) -> Self {
         let window = (first_id(from), first_id(to));
         Self { store, window, place, accounts: VecDeque::new(), ended: false }
     }
 
-    /// Returns the movements of the next entries, and the place after them; `None` at the end.
+    /// Returns the movements of the next entries, and the position after them; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<(Vec<BookMovement>, Place)>, Error> {
         let (mut movements, mut room) = (Vec::new(), RECONCILIATION_BATCH);
         while !self.ended && room > 0 {
@@ -137,7 +137,7 @@ fn drawn_at(id: JournalEntryToken) -> Timestamp {
     Timestamp::from_millis(i64::try_from(id.id().as_u128() >> 80).unwrap_or(i64::MAX))
 }
 
-/// What the books say of a charge.
+/// The columns of a charge that movements need.
 #[derive(DerivePartialModel)]
 #[sea_orm(entity = "charge::Entity")]
 struct Charge {
@@ -154,7 +154,8 @@ impl Charge {
     }
 }
 
-/// Returns the movements of an account's entries. What the acquirer never accepted is none: a declined refund moved no card money.
+/// Returns the movements of an account's entries. An entry that the acquirer never accepted is no movement: a declined refund
+/// moved no card money.
 async fn movements_of(
     db: &Reader,
     account: AccountToken,
@@ -253,7 +254,7 @@ async fn refunds(
     Ok(asked.map(|row| (row.id, (row.amount, row.currency))).collect())
 }
 
-/// What the books say of a dispute.
+/// The columns of a dispute that movements need.
 #[derive(DerivePartialModel)]
 #[sea_orm(entity = "dispute::Entity")]
 struct Dispute {
@@ -264,7 +265,7 @@ struct Dispute {
     currency: Currency,
 }
 
-/// What disputes were about when their status changed, the newest first: an arbitration may reduce it. Entries have it in AUD only.
+/// The amounts of disputes when their status changed, the newest first: an arbitration may reduce the amount. Entries have it in AUD only.
 struct DisputedAmounts(Vec<(DisputeToken, Uuid, i64)>);
 
 impl DisputedAmounts {

@@ -23,10 +23,10 @@ use crate::limits::RECONCILIATION_BATCH;
 /// The number of days around the statement in which movements look for lines: the acquirer may have dated them otherwise.
 const MARGIN_DAYS: i32 = 1;
 
-/// What a movement and its line have in common.
+/// The key that a movement and its line have in common.
 type Key = (Movement, String);
 
-/// The movements of the books look for lines.
+/// Looks for the lines of the books' movements.
 pub(super) async fn compare_books(
     store: &Store,
     seen: &mut statement::Model,

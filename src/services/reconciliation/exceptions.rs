@@ -63,13 +63,13 @@ pub fn note(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What somebody does about an exception.
+/// A change that an operator makes to an exception.
 #[derive(Debug)]
 pub struct ExceptionChange {
     pub token: ExceptionToken,
-    /// What is done.
+    /// The action on the exception.
     pub action: ExceptionAction,
-    /// Why.
+    /// The reason.
     pub note: String,
     /// The person, at the dashboard; otherwise the operator who runs the command.
     pub by: Option<Operator>,
@@ -77,7 +77,7 @@ pub struct ExceptionChange {
     pub wall: Timestamp,
 }
 
-/// Records why an exception is there, or that it is settled.
+/// Records why an exception is there, or that it is resolved.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state` if it is resolved.
 pub async fn change(store: &Store, change: ExceptionChange) -> Result<ExceptionRecord, Error> {

@@ -1,10 +1,10 @@
 //! Imports a statement, once: reads the whole file for faults, then stores its lines and has them compared.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use acquirer::statement::{Fault, Heading, Line, StatementReader};
+use base::hexadecimal;
 use base::progress::Progress;
 use entity::Timestamp;
 use entity::statement::{self, Column, Stage};
@@ -104,11 +104,7 @@ impl<'f> Digesting<'f> {
 
     /// Returns the digest in hexadecimal digits.
     fn digest(self) -> String {
-        self.digest.finalize().iter().fold(String::new(), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hexadecimal::encode(&self.digest.finalize())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What matches, and what differs: pure functions.
+//! Matches movements with lines, and finds their differences: pure functions.
 
 use entity::reconciliation_exception::ExceptionKind;
 use entity::{Currency, Day, TimeSpan, Timestamp};

@@ -9,7 +9,7 @@ use crate::services::state_table::draw;
 pub enum ExceptionAction {
     /// An operator says why it is there.
     Explain,
-    /// An operator settles it.
+    /// An operator resolves it.
     Resolve,
     /// A later statement has what it lacked.
     Match,

@@ -1,4 +1,4 @@
-//! What came of a reconciliation, in numbers.
+//! The result of a reconciliation, in numbers.
 
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind};

@@ -8,9 +8,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, RefundState};
-use entity::{ChargeToken, Listed, RefundToken, Timestamp};
-use sea_orm::QuerySelect;
-use sea_orm::sea_query::LockType;
+use entity::{ChargeToken, RefundToken, Timestamp};
 use store::Tx;
 
 use crate::error::{Error, ErrorCode};
@@ -53,13 +51,15 @@ struct CreateRefundUnit {
 }
 
 async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
-    let charge = lock_charge(tx, unit).await?;
+    let charge = charges::lock(tx, unit.account.id(), unit.charge).await?;
     if unit.amount > refundable_amount(&charge)? && !mutants::is(Mutant::RefundNotCompared) {
         return Err(
             FieldErrors::one("amount", "You have tried to refund more than the original charge").into()
         );
     }
     let now = unit.account.now;
+    let is_last = unit.amount == charge.amount - charge.amount_refunded;
+    let rest = charge.settlement_amount - charge.settlement_refunded;
     let row = refund::Model {
         account_id: charge.account_id,
         id: unit.id,
@@ -71,7 +71,7 @@ async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
         settles_at: None,
         amount: unit.amount,
         currency: charge.currency,
-        settlement_amount: settlement(&charge, unit.amount),
+        settlement_amount: charge.settlement_of_part(unit.amount, rest, is_last),
         created_at: now,
     };
     let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.into(), now };
@@ -99,24 +99,6 @@ pub fn refundable_amount(charge: &charge::Model) -> Result<i64, Error> {
         return Err(FieldErrors::one("charge", "is disputed").into());
     }
     Ok(charge.amount - charge.amount_refunded)
-}
-
-/// Locks the charge until the commit: each of several concurrent refunds sees the remaining amount.
-async fn lock_charge(tx: &Tx, unit: &CreateRefundUnit) -> Result<charge::Model, Error> {
-    let charge = charge::Entity::at(unit.account.id(), unit.charge);
-    let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
-    charge.ok_or_else(|| ErrorCode::NotFound.into())
-}
-
-/// Returns the amount a refund takes from the ledger: its amount at the charge's rate, at most the rest of the charge's
-/// settlement amount, and exactly that rest for the last refund.
-fn settlement(charge: &charge::Model, amount: i64) -> i64 {
-    let left = charge.settlement_amount - charge.settlement_refunded;
-    if amount == charge.amount - charge.amount_refunded {
-        left
-    } else {
-        Ord::min(left, charge.rate.settle_rounded_half_up(amount, charge.currency))
-    }
 }
 
 /// Adds the refund to the charge at once.

@@ -40,9 +40,9 @@ impl DueWork for RefundSubmissionWork {
     }
 
     /// A refund is due when it is created, so no clock moves past that time before the acquirer has been asked.
-    fn of_account(reach: &ClockMoveRange) -> Select<refund::Entity> {
-        let waiting = refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null());
-        let Some((at, id)) = reach.passed else { return waiting };
+    fn of_account(range: &ClockMoveRange) -> Select<refund::Entity> {
+        let waiting = refund::Entity::owned_by(range.account).filter(Column::SubmitAfter.is_not_null());
+        let Some((at, id)) = range.passed else { return waiting };
         let later = Condition::all().add(Column::CreatedAt.eq(at)).add(Column::Id.gt(id));
         waiting.filter(Condition::any().add(COLUMN.created_at.gt(at)).add(later))
     }

@@ -15,7 +15,7 @@ use crate::services::idempotency;
 use crate::services::sandbox::params::NewSandboxAccount;
 use crate::services::sandbox::view::SandboxKeys;
 
-/// Creates an account with its own keys, clock and opening deposit. A name tells it from others in the dashboard.
+/// Creates an account with its own keys, clock and opening deposit. A name distinguishes it from others in the dashboard.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(

@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
-    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_POLL_INTERVAL, CLOCK_RAN_REPORTED_MAX,
-    CLOCK_REFUND_TRIES,
+    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEW_INTERVAL, CLOCK_POLL_INTERVAL,
+    CLOCK_RAN_REPORTED_MAX, CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
 use crate::services::accounts::settings;
@@ -92,7 +92,7 @@ struct ClockMoveRun<'a> {
     caller: &'a Caller,
     /// The account's row when the move began.
     row: account::Model,
-    reach: ClockMoveRange,
+    range: ClockMoveRange,
     /// The instant that the move has reached: the next item does not happen before it.
     reached: Timestamp,
     offset: TimeSpan,
@@ -115,7 +115,7 @@ impl<'a> ClockMoveRun<'a> {
         Ok(Self {
             ctx,
             caller,
-            reach: ClockMoveRange { account: row.id, to, began: wall, passed: None },
+            range: ClockMoveRange { account: row.id, to, began: wall, passed: None },
             reached: row.now(wall),
             offset: row.clock_offset,
             ahead: if is_span { to - wall } else { row.clock_offset },
@@ -147,7 +147,7 @@ impl<'a> ClockMoveRun<'a> {
         // However little time there is, a move makes progress.
         let mut moved = false;
         loop {
-            let Some(item) = due_work_registry::first(self.ctx, self.reach).await? else { return Ok(true) };
+            let Some(item) = due_work_registry::first(self.ctx, self.range).await? else { return Ok(true) };
             if (moved && Instant::now() >= self.ends) || self.ctx.tasks.is_closed() {
                 return Ok(false);
             }
@@ -188,8 +188,8 @@ impl<'a> ClockMoveRun<'a> {
             }
             // After so many unanswered calls about one item, one call about each further item is enough.
             WorkResult::Unsubmitted(refund) => {
-                if self.reach.passed.is_some() || self.pause(token).await >= CLOCK_REFUND_TRIES {
-                    self.reach.passed = Some((item_at, refund));
+                if self.range.passed.is_some() || self.pause(token).await >= CLOCK_REFUND_TRIES {
+                    self.range.passed = Some((item_at, refund));
                 }
                 return Ok(());
             }
@@ -214,12 +214,12 @@ impl<'a> ClockMoveRun<'a> {
     async fn end(self, complete: bool) -> Result<MovedClock, Error> {
         let wall = self.ctx.clock.now();
         let offset =
-            if complete { self.offset.max(self.ahead).max(self.reach.to - wall) } else { self.offset };
+            if complete { self.offset.max(self.ahead).max(self.range.to - wall) } else { self.offset };
         let stop =
             ClockUpdate { account: self.row.id, number: self.row.clock_moves, offset, moving_until: None };
         let moved = MovedClock::new(
-            Clock::new(if complete { self.reach.to } else { wall + offset }, offset),
-            self.reach.to,
+            Clock::new(if complete { self.range.to } else { wall + offset }, offset),
+            self.range.to,
             complete,
             self.ran_count,
             self.ran,
@@ -266,7 +266,7 @@ impl Lease {
     /// Renews the lease until it is lost.
     async fn renew_lease(self, ctx: &Context) -> Error {
         loop {
-            sleep(CLOCK_LEASE_RENEWED).await;
+            sleep(CLOCK_LEASE_RENEW_INTERVAL).await;
             let until = ctx.clock.now() + CLOCK_LEASE;
             // The clock itself stays: no offset is less than its current one.
             let stop = ClockUpdate {

@@ -59,7 +59,7 @@ async fn claim(ctx: &Context, caller: &Caller) -> Result<(), Error> {
     let Some(claim) = &caller.claim else { return Ok(()) };
     let data = (caller.account.id(), Arc::clone(claim), ctx.trusted.latest());
     ctx.store.write(data, async |tx, (account, claim, at)| claim.record(tx, *account, *at)).await?;
-    claim.hold();
+    claim.mark_owned();
     Ok(())
 }
 
@@ -93,7 +93,7 @@ fn refused(error: Error) -> Error {
 struct StateChange<'a> {
     ctx: &'a Ctx,
     caller: &'a Caller,
-    /// What the verifier sends, over the examples.
+    /// The parameters that the verifier sends, which replace those of the examples.
     params: Map<String, Value>,
     values: ProviderStateValues,
 }

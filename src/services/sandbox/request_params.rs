@@ -8,19 +8,19 @@ use crate::limits::REQUEST_ID_LENGTH_MAX;
 use crate::params::rules::check;
 use crate::params::{Paging, ParameterTree, Params, Waiting, non_blank};
 
-/// Which requests of the log to show, and how many of them to wait for.
+/// The requests of the log to show, and the number of them to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestSearch {
-    /// What a request must fit.
+    /// The filter that a request must fit.
     pub filter: RequestFilter,
     /// Only requests after the newest one with this X-Request-Id.
     pub since: Option<String>,
-    /// How many requests to wait for.
+    /// The number of requests to wait for, and the time.
     pub waiting: Waiting,
     pub paging: Paging,
 }
 
-/// What a request of the log must fit; absent parts fit every request.
+/// The filter that a request of the log must fit; absent parts fit every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestFilter {
     pub method: Option<&'static str>,

@@ -21,7 +21,7 @@ use crate::services::context::{Account, Context};
 use crate::services::subscriptions::calendar::after;
 use crate::services::{plans, subscriptions};
 
-/// What banks approved on a day in a currency.
+/// The charges that banks approved on a day in a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovedDay {
     /// The day of their creation.
@@ -34,7 +34,7 @@ pub struct ApprovedDay {
     pub amount: i64,
 }
 
-/// What failed on a day for one reason.
+/// The charges that failed on a day for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedDay {
     /// The day of their creation.
@@ -154,7 +154,7 @@ pub struct DisputesOfStatus {
     /// The number of disputes.
     #[sea_orm(from_expr = "Expr::col(Asterisk).count()")]
     pub count: i64,
-    /// How many of them have evidence that was submitted.
+    /// The number of these disputes whose evidence was submitted.
     #[sea_orm(from_expr = "dispute::Column::SubmittedAt.count()")]
     pub answered: i64,
 }

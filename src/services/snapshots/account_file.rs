@@ -1,6 +1,6 @@
-//! The first account of a test server as a file, which a team keeps beside its tests (`docs/decisions.md`, 370): what a
-//! snapshot holds, in JSON, the same bytes for the same account, and nothing secret. What is secret is made anew on import: a
-//! test card's number follows from what is shown of it, and webhook endpoints get other keys.
+//! The first account of a test server as a file, which a team keeps beside its tests (`docs/decisions.md`, 370): the content of a
+//! snapshot in JSON, the same bytes for the same account, and nothing secret. An import makes new secrets: a test card's number
+//! follows from the fields of the card that are shown, and webhook endpoints get other keys.
 
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -8,14 +8,14 @@ use store::Tx;
 
 use super::{context, find, refuse_payments, remove};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{SNAPSHOT_KEPT, SNAPSHOT_PARTS_AT_ONCE, SNAPSHOTS_MAX};
+use crate::limits::{SNAPSHOT_PARTS_AT_ONCE, SNAPSHOT_RETENTION, SNAPSHOTS_MAX};
 use crate::services::accounts::snapshot_rows::{AccountTable, Pages, SnapshotTable};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::snapshots::view::Snapshot;
 use crate::services::{data_keys, idempotency};
 
-/// After what time a snapshot goes that nobody finishes: its server was stopped.
+/// The time after which an unfinished snapshot is deleted: its server was stopped.
 const UNFINISHED_KEPT: TimeSpan = TimeSpan::seconds(3600);
 
 /// Copies the account's own row, which is not among the rows it owns.
@@ -74,7 +74,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<CreateSnapshotUnit, Er
         schema_steps: store::schema_steps(),
         row_count: i64::try_from(pages.rows).unwrap_or(i64::MAX),
         bytes: i64::try_from(pages.bytes).unwrap_or(i64::MAX),
-        remove_at: ctx.clock.now() + SNAPSHOT_KEPT,
+        remove_at: ctx.clock.now() + SNAPSHOT_RETENTION,
         created_at: account.now,
     };
     Ok(CreateSnapshotUnit { row, is_begun: false, parts: parts.collect(), files })

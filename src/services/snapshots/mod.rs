@@ -36,7 +36,7 @@ async fn refuse_payments(db: &impl ConnectionTrait, account: AccountToken) -> Re
     Ok(())
 }
 
-/// Returns the associated data that binds a page to its place.
+/// Returns the associated data that binds a page to its position.
 fn context(account: AccountToken, snapshot: SnapshotToken, n: i32) -> Vec<u8> {
     format!("page {n} of {snapshot} of {account}").into_bytes()
 }

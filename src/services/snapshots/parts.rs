@@ -1,8 +1,8 @@
 //! Restores a snapshot on SQLite, in many small commits: its only writer serves other accounts between them.
 //!
-//! The first commit marks the account and raises a fence, behind which no request and no worker reads or changes its rows. The last
-//! one replaces the account's own row and removes the mark. A server that finds a mark at its start, before it serves anybody, puts
-//! the snapshot back from the beginning. So nobody ever sees the account between what it was and what it is to be.
+//! The first commit marks the account and raises a fence, behind which no request and no worker reads or changes its rows. The
+//! last one replaces the account's own row and removes the mark. A server that finds a mark at its start restores the snapshot
+//! from the beginning, before it serves anybody. So nobody ever sees the account half restored.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -24,9 +24,10 @@ use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::installation::{restoring, restoring_mark};
+use crate::services::search_text::rebuild;
 use crate::services::snapshots::view::Snapshot;
 
-/// How many rows one commit deletes, or how many charges' words it replaces: a few milliseconds of the writer.
+/// The number of rows that one commit deletes, or of charges whose words it replaces: a few milliseconds of the writer.
 const PART: u64 = 200;
 /// The pause before the restore begins again after a failure of the database.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -97,24 +98,24 @@ pub(super) async fn restore(
     Ok(restored)
 }
 
-/// Puts back the snapshots that a stopped server was putting back. Only for a server that knows that it is the only one, and before it
-/// serves anybody. An account whose snapshot cannot be put back stays behind its fence; the others are served.
+/// Restores the snapshots that a stopped server had begun to restore. Only for a server that knows that it is the only one, and before it
+/// serves anybody. An account whose snapshot cannot be restored stays behind its fence; the others are served.
 pub async fn resume(ctx: &Context) -> Result<(), Error> {
     for (owner, snapshot) in restoring(ctx.store.read()).await? {
-        match put_back(ctx, owner, snapshot).await {
+        match finish_restore(ctx, owner, snapshot).await {
             Ok(()) => {
-                tracing::info!(%owner, %snapshot, "a snapshot that a stopped server was putting back is back");
+                tracing::info!(%owner, %snapshot, "a snapshot was restored that a stopped server had begun to restore");
             }
             Err(error) => {
                 ctx.store.raise_fence(owner, tables());
-                tracing::error!(%error, %owner, %snapshot, "the account is refused: its snapshot is not put back yet");
+                tracing::error!(%error, %owner, %snapshot, "the account is refused: its snapshot is not restored yet");
             }
         }
     }
     Ok(())
 }
 
-async fn put_back(ctx: &Context, owner: AccountToken, snapshot: SnapshotToken) -> Result<(), Error> {
+async fn finish_restore(ctx: &Context, owner: AccountToken, snapshot: SnapshotToken) -> Result<(), Error> {
     let row = snapshot::Entity::at(owner, snapshot).one(ctx.store.read()).await?;
     let row = row.ok_or_else(|| Error::internal("a marked snapshot is gone"))?;
     let account = account::Entity::find_by_id(owner).one(ctx.store.read()).await?;
@@ -237,7 +238,7 @@ impl MarkedRestore {
 async fn wait_after(ctx: &Context, row: &snapshot::Model, error: &Error) -> Result<(), Error> {
     tracing::error!(
         %error, owner = %row.account_id, snapshot = %row.id,
-        "a snapshot is not put back yet; its account is refused meanwhile"
+        "a snapshot is not restored yet; its account is refused meanwhile"
     );
     if ctx.tasks.is_closed() {
         return Err(ErrorCode::ServiceUnavailable.into());
@@ -248,7 +249,7 @@ async fn wait_after(ctx: &Context, row: &snapshot::Model, error: &Error) -> Resu
 
 async fn drop_words(tx: &Tx, owner: AccountToken) -> Result<u64, Error> {
     tx.pass_fence(owner).await?;
-    wipe::drop_some_words(tx, owner, PART).await
+    rebuild::remove_some(tx, owner, PART).await
 }
 
 async fn add_words(
@@ -257,5 +258,5 @@ async fn add_words(
     after: Option<ChargeToken>,
 ) -> Result<Option<ChargeToken>, Error> {
     tx.pass_fence(owner).await?;
-    wipe::add_some_words(tx, owner, after, PART).await
+    rebuild::add_some(tx, owner, after, PART).await
 }

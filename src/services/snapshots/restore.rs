@@ -15,11 +15,11 @@ use crate::services::context::{Caller, Context, Ctx};
 use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
 use crate::services::snapshots::view::Snapshot;
-use crate::services::{files, idempotency};
+use crate::services::{files, idempotency, search_text};
 
 /// The error message for a snapshot of another schema.
 pub const OTHER_RELEASE: &str =
-    "The snapshot was made by another release of the server, and cannot be put back.";
+    "The snapshot was made by another release of the server, and cannot be restored.";
 
 /// Restores exactly what the account held when the snapshot was made. Its keys, its merchants and its snapshots stay as
 /// they are.
@@ -81,7 +81,7 @@ struct RestoreUnit {
     contents: AccountContents,
 }
 
-/// What an account is to hold.
+/// The rows that an account is to hold.
 pub(super) struct AccountContents {
     /// Its row.
     pub itself: account::Model,
@@ -132,7 +132,7 @@ pub(super) async fn refuse(tx: &Tx, row: &snapshot::Model, wall: Timestamp) -> R
 }
 
 impl AccountContents {
-    /// Puts them in the place of what the account holds, in a unit that runs alone and holds the account's lock.
+    /// Replaces the account's rows with these, in a unit that runs alone and holds the account's lock.
     pub async fn put(&self, tx: &Tx, owner: &account::Model) -> Result<(), Error> {
         let (life, owner) = (life(tx, owner).await?, owner.id);
         for table in wipe::copied().filter(|table| !LAST.contains(&table.name())) {
@@ -141,7 +141,7 @@ impl AccountContents {
         for rows in self.rows.iter().filter(|rows| !LAST.contains(&rows.table())) {
             rows.put(tx).await?;
         }
-        wipe::rebuild_search_text(tx, owner).await?;
+        search_text::rebuild::rebuild(tx, owner).await?;
         let charges = charge::Entity::update_of(owner);
         charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
         self.finish(tx, owner, life).await

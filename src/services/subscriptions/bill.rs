@@ -44,8 +44,8 @@ impl DueWork for BillingWork {
     }
 
     /// Leaves out subscriptions with a charge in flight: the move of the clock waits for that charge.
-    fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
-        subscription::Entity::owned_by(reach.account).filter(Column::ChargeId.is_null())
+    fn of_account(range: &ClockMoveRange) -> Select<subscription::Entity> {
+        subscription::Entity::owned_by(range.account).filter(Column::ChargeId.is_null())
     }
 
     fn subject(row: &subscription::Model) -> DueRow {

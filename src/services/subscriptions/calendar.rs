@@ -1,5 +1,4 @@
-//! When intervals begin and end. All are counted from one anchor, so a month without a 31st does not change the day of
-//! later ones.
+//! The beginnings and ends of intervals. All are counted from one anchor, so a month without a 31st does not change the day of later ones.
 
 use entity::plan::{Interval, IntervalUnit};
 use entity::{TimeSpan, Timestamp};

@@ -1,4 +1,4 @@
-//! How a subscription continues: pure functions from one row to the next. The verbs decide when, and store the row.
+//! The course of a subscription: pure functions from one row to the next. The verbs decide the time, and store the row.
 
 use entity::subscription::{Model, SubscriptionState};
 use entity::{CardToken, CustomerToken, SubscriptionToken, Timestamp, plan};

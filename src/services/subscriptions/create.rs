@@ -192,7 +192,7 @@ impl PaymentIntent for SubscribeIntent {
 
 /// Checks that the named card still belongs to the customer, whose lock keeps it there.
 pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardToken) -> Result<(), Error> {
-    let card = cards::in_unit(tx, row.account_id, card).await?;
+    let card = cards::load(tx, row.account_id, card).await?;
     match card {
         Some(card) if card.customer_id == Some(row.customer_id) => Ok(()),
         Some(_) | None => Err(Error::not_the_customers_card()),

@@ -28,7 +28,7 @@ use crate::services::payments::recovery;
 use crate::services::plans;
 use crate::services::subscriptions::view::Subscription;
 
-/// What became of a bill.
+/// The outcome of a bill.
 pub(super) enum BillingOutcome {
     /// The charge was approved: the subscription goes on, with this event.
     Paid(Box<Subscription>, Option<EventType>),

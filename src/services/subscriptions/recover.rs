@@ -1,5 +1,5 @@
-//! Recovers charges of subscriptions with an unknown outcome (`docs/decisions.md`, 134 and 135). A first charge, or that of
-//! a reactivation, is reversed: its client was told that nothing was charged. A renewal stands.
+//! Recovers charges of subscriptions with an unknown outcome (`docs/decisions.md`, 134 and 135). A first charge, or that of a
+//! reactivation, is reversed: the response of its client says that nothing was charged. A renewal stands.
 
 use entity::Timestamp;
 use entity::charge::{self, Column, Origin};
@@ -28,8 +28,8 @@ impl DueWork for SubscriptionRecoveryWork {
     }
 
     /// Adds renewals that began during the move: the next interval is counted from them (`docs/decisions.md`, 299).
-    fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
-        in_flight(reach, of_subscriptions(), Condition::any().add(Column::Origin.eq(Origin::Renewal)))
+    fn of_account(range: &ClockMoveRange) -> Select<charge::Entity> {
+        in_flight(range, of_subscriptions(), Condition::any().add(Column::Origin.eq(Origin::Renewal)))
     }
 
     fn subject(row: &charge::Model) -> DueRow {

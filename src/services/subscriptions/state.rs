@@ -6,7 +6,7 @@ use entity::subscription::SubscriptionState;
 use crate::error::ErrorCode;
 use crate::services::state_table;
 
-/// What can happen to a subscription.
+/// An action on a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubscriptionAction {
     /// Its first interval begins.

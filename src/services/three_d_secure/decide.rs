@@ -41,7 +41,7 @@ pub struct ChallengeQuestion {
     pub amount: String,
     /// The card's masked number.
     pub card: String,
-    /// What the test card's holder does, whatever button is pressed; `None` if a person decides.
+    /// The decision of the test card's holder, whatever button is pressed; `None` if a person decides.
     pub challenge: Option<SimulatedChallenge>,
 }
 

@@ -19,7 +19,7 @@ use crate::services::payments::creation::record_row;
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{acquirer_lookup, idempotency};
 
-/// Whether the issuer of a card asks its cardholder, and how that ends if the sandbox decides it.
+/// The enrolment of a card: whether its issuer asks the cardholder, and the result if the sandbox decides it.
 #[derive(Debug, Clone, Copy)]
 pub struct Enrolment {
     pub is_enrolled: bool,
@@ -41,7 +41,7 @@ pub async fn enrolment(
     Ok(Enrolment { is_enrolled, challenge })
 }
 
-/// Returns how a test card's verification goes. In live no number is a test card.
+/// Returns the simulated verification of a test card. In live no number is a test card.
 fn challenge_of_card(ctx: &Context, order: &ChargeOrder) -> Option<SimulatedChallenge> {
     let in_test = ctx.environment == Environment::Test;
     TestCards::find(order.call.number.expose()).filter(|_| in_test)?.challenge
@@ -52,7 +52,7 @@ async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> 
     Ok(acquirer_lookup::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
 }
 
-/// What a session begins with.
+/// The data with which a session begins.
 pub struct Opening<'a> {
     pub callback_url: String,
     pub enrolment: Enrolment,
@@ -84,8 +84,8 @@ pub async fn open(
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
     intent.row.settle_after = None;
-    let digits = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };
-    let copy = cards::copy(ctx, &intent.card, digits);
+    let credentials = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };
+    let copy = cards::copy(ctx, &intent.card, credentials);
     let secret = ctx.random.token22(RandomStream::ChallengePage);
     let session = three_d_secure::Model {
         account_id: account.id(),

@@ -104,7 +104,7 @@ impl TransferOrder {
             }
         };
         let bank_account = match bank_account {
-            Some(id) => bank_accounts::in_unit(tx, self.account.id(), id).await?,
+            Some(id) => bank_accounts::load(tx, self.account.id(), id).await?,
             None => None,
         };
         let bank_account = bank_account.ok_or_else(|| Error::internal("a payee without its bank account"))?;

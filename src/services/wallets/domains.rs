@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
-use crate::limits::WALLET_ANSWER;
+use crate::limits::WALLET_TIMEOUT;
 use crate::params::values::USED;
 use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Caller, Context};
@@ -60,7 +60,7 @@ async fn is_verified(ctx: &Context, domain_name: &str) -> bool {
         return !domain_name.ends_with(".invalid");
     }
     let file = format!("https://{domain_name}{VERIFICATION_FILE}");
-    ctx.outbound.get(&file, WALLET_ANSWER).await == Ok(200)
+    ctx.outbound.get(&file, WALLET_TIMEOUT).await == Ok(200)
 }
 
 pub(super) async fn find(

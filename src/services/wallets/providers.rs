@@ -54,12 +54,12 @@ impl Wallets {
 impl Provider {
     /// Creates a provider at these hosts. It is called with a merchant identity: a certificate that names the merchant
     /// in its UID, and the certificate's key.
-    pub fn new(identity: &Secret, hosts: &[String], reach: AddressPolicy) -> Result<Self, String> {
+    pub fn new(identity: &Secret, hosts: &[String], policy: AddressPolicy) -> Result<Self, String> {
         let merchant_id =
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;
         let identity = Identity::from_pem(identity.expose()).map_err(|error| error.to_string())?;
         let hosts = hosts.iter().map(|host| host.trim().to_ascii_lowercase()).collect();
-        let outbound = Outbound::identified(reach, identity).map_err(|error| error.to_string())?;
+        let outbound = Outbound::identified(policy, identity).map_err(|error| error.to_string())?;
         Ok(Self { hosts, merchant_id, outbound })
     }
 }

@@ -1,15 +1,15 @@
 //! Sessions: the provider allows a merchant's page to request a payment from a device.
 
+use base::hexadecimal;
 use base::random::RandomStream;
 use entity::TimeSpan;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use url::Url;
-use wallet::hexadecimal_of;
 
 use super::{Provider, domains, enabled};
 use crate::error::{Error, ErrorCode};
-use crate::limits::WALLET_ANSWER;
+use crate::limits::WALLET_TIMEOUT;
 use crate::params::{Params, non_blank, rules};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
@@ -64,7 +64,7 @@ fn callable(ctx: &Context, url: &str) -> Option<Url> {
         (Some(provider), _) => {
             url.host_str().is_some_and(|host| provider.hosts.iter().any(|known| known == host))
         }
-        (None, Some(_)) => ctx.outbound.reach().permits_literal(&url),
+        (None, Some(_)) => ctx.outbound.policy().permits_literal(&url),
         (None, None) => false,
     };
     (plain && known).then_some(url)
@@ -84,7 +84,7 @@ impl Provider {
             "initiative": initiative,
             "initiativeContext": context.unwrap_or_default(),
         });
-        let answer = self.outbound.post_json(url.as_str(), body.to_string().into(), WALLET_ANSWER).await;
+        let answer = self.outbound.post_json(url.as_str(), body.to_string().into(), WALLET_TIMEOUT).await;
         let body = match answer {
             Ok((200, body)) => body,
             Ok((status, _)) => {
@@ -103,18 +103,18 @@ impl Provider {
 /// Returns a session such as a provider would.
 fn simulated(ctx: &Context, account: &Account, context: Option<&str>) -> WalletSession {
     let draw = RandomStream::WalletSession;
-    let merchant = hexadecimal_of(&Sha256::digest(account.id().to_string()));
+    let merchant = hexadecimal::encode(&Sha256::digest(account.id().to_string()));
     WalletSession {
         epoch_timestamp: account.now.millis(),
         expires_at: (account.now + LIFETIME).millis(),
-        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&ctx.random.bytes::<32>(draw))),
-        nonce: hexadecimal_of(&ctx.random.bytes::<4>(draw)),
+        merchant_session_identifier: format!("SSH{}", hexadecimal::encode(&ctx.random.bytes::<32>(draw))),
+        nonce: hexadecimal::encode(&ctx.random.bytes::<4>(draw)),
         operational_analytics_identifier: Some(format!("{}:{merchant}", account.settings().business_name)),
         psp_id: Some(merchant.clone()),
         merchant_identifier: merchant,
         domain_name: context.unwrap_or_default().to_owned(),
         display_name: account.settings().business_name.clone(),
-        signature: hexadecimal_of(&ctx.random.bytes::<64>(draw)),
+        signature: hexadecimal::encode(&ctx.random.bytes::<64>(draw)),
         retries: 0,
     }
 }

@@ -12,7 +12,7 @@ use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, account,
 };
 use futures::future::join_all;
-use outbound::limits::WEBHOOK_ANSWER;
+use outbound::limits::WEBHOOK_TIMEOUT;
 use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ use super::inboxes::{self, receive};
 use super::lease;
 use super::state::{WebhookAction, next};
 use crate::error::Error;
-use crate::limits::{WEBHOOK_BELIEVED, WEBHOOK_LEASE, WEBHOOK_RETRIES};
+use crate::limits::{WEBHOOK_LEASE, WEBHOOK_REREAD_AFTER, WEBHOOK_RETRIES};
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
@@ -86,11 +86,11 @@ struct DeliveryOutcome {
 /// may hold it by then, or if the endpoint has gone while the webhook waited for its turn.
 pub async fn send(ctx: &Context, mut leased: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
-    let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
+    let answer_millis = i64::try_from(WEBHOOK_TIMEOUT.as_millis()).unwrap_or(i64::MAX);
     if leased.leased_until < wall + TimeSpan::from_millis(answer_millis) {
         return Ok(None);
     }
-    if wall > leased.leased_until - WEBHOOK_LEASE + WEBHOOK_BELIEVED {
+    if wall > leased.leased_until - WEBHOOK_LEASE + WEBHOOK_REREAD_AFTER {
         let Some(reloaded) = lease::reload(ctx, &leased).await? else { return Ok(None) };
         leased = reloaded;
     }
@@ -102,7 +102,7 @@ pub async fn send(ctx: &Context, mut leased: LeasedWebhook) -> Result<Option<Del
     let inbox = inboxes::by_url(ctx, &leased.url);
     let answer = match inbox {
         Some(inbox) => receive::deliver(ctx, inbox, &headers, &leased.body).await?,
-        None => ctx.outbound.post(&leased.url, headers, leased.body.clone(), WEBHOOK_ANSWER).await,
+        None => ctx.outbound.post(&leased.url, headers, leased.body.clone(), WEBHOOK_TIMEOUT).await,
     };
     if let Ok(code) = answer {
         span.set_number("http.response.status_code", code.into());

@@ -24,6 +24,7 @@ use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::event_sequence;
+use crate::services::events::view::Event;
 use crate::services::webhook_endpoints::keys::SealedKeys;
 
 /// A webhook that is due and not leased.
@@ -216,7 +217,7 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
         keys: keys.open(ctx, row.account_id, row.endpoint_id).await?,
         url: row.url,
         event: event.id,
-        body: serde_json::to_vec(&crate::services::events::view::Event::from(event))?.into(),
+        body: serde_json::to_vec(&Event::from(event))?.into(),
         clock_offset: row.clock_offset,
         trace: row.trace.and_then(|trace| trace.parse().ok()),
     })

@@ -20,7 +20,7 @@ use store::{Derivation, Tx};
 use tokio::sync::mpsc;
 
 use crate::Store;
-use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
+use crate::limits::{OUTBOX_EVENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
 use crate::services::counts;
 
 /// An event to publish, with the tokens of the webhooks it may need: one for each slot that an endpoint can have.
@@ -91,7 +91,7 @@ struct Dispatcher {
 /// Returns a channel of the events that this process commits from now on and that have an endpoint, sent at once while there is
 /// room. Their webhooks are inserted leased to the dispatcher. A store has one dispatcher at most.
 pub fn listen(store: &Store, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
-    let (events, receiver) = mpsc::channel(ANNOUNCEMENTS_WAITING_MAX);
+    let (events, receiver) = mpsc::channel(OUTBOX_EVENTS_WAITING_MAX);
     store.add_listener(Dispatcher { clock, events });
     receiver
 }

@@ -5,7 +5,7 @@ use entity::webhook::WebhookState;
 
 use crate::services::state_table;
 
-/// What can happen to a webhook.
+/// An action on a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookAction {
     Accepted,

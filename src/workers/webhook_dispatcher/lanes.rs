@@ -6,7 +6,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use crate::limits::{
-    DELIVERIES_MAX, DELIVERIES_UNPROVEN_MAX, ENDPOINT_REMEMBERED, WEBHOOKS_UNDER_WAY_MAX,
+    DELIVERIES_MAX, DELIVERIES_UNPROVEN_MAX, ENDPOINT_MEMORY_LIFETIME, WEBHOOKS_IN_FLIGHT_MAX,
     WEBHOOKS_WAITING_MAX,
 };
 use crate::services::webhooks::LeasedWebhook;
@@ -66,17 +66,17 @@ impl EndpointLane {
 
     /// Returns the number of deliveries allowed in flight: one for an endpoint that fails, until it accepts one.
     pub fn in_flight_max(&self) -> usize {
-        if self.fails() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+        if self.fails() { 1 } else { WEBHOOKS_IN_FLIGHT_MAX }
     }
 
     /// Returns whether the lane must be kept. The lane of a deleted endpoint, which gets no more deliveries, expires.
     pub fn is_needed(&self, now: Instant) -> bool {
-        self.in_flight > 0 || self.last.is_some_and(|last| now < last.at + ENDPOINT_REMEMBERED)
+        self.in_flight > 0 || self.last.is_some_and(|last| now < last.at + ENDPOINT_MEMORY_LIFETIME)
     }
 
     /// Returns how many more webhooks the endpoint takes. While it fails, few wait in memory.
     pub fn room(&self) -> usize {
-        let waiting_max = if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
+        let waiting_max = if self.fails() { WEBHOOKS_IN_FLIGHT_MAX } else { WEBHOOKS_WAITING_MAX };
         (self.in_flight_max() + waiting_max).saturating_sub(self.in_flight + self.waiting.len())
     }
 }
@@ -95,10 +95,10 @@ mod tests {
         for accepted in [true, false] {
             let idle = EndpointLane { last: Some(Last { accepted, at }), ..EndpointLane::default() };
             assert!(idle.is_needed(at));
-            assert!(idle.is_needed(at + ENDPOINT_REMEMBERED - Duration::from_millis(1)));
-            assert!(!idle.is_needed(at + ENDPOINT_REMEMBERED));
+            assert!(idle.is_needed(at + ENDPOINT_MEMORY_LIFETIME - Duration::from_millis(1)));
+            assert!(!idle.is_needed(at + ENDPOINT_MEMORY_LIFETIME));
             let busy = EndpointLane { in_flight: 1, ..idle };
-            assert!(busy.is_needed(at + ENDPOINT_REMEMBERED * 2));
+            assert!(busy.is_needed(at + ENDPOINT_MEMORY_LIFETIME * 2));
         }
         assert!(!EndpointLane::default().is_needed(at));
     }

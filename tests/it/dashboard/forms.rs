@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, carried, led, refused};
+use crate::harness::browser::{Browser, csrf_token, led, refused};
 use crate::harness::{Answer, card, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -364,7 +364,7 @@ rules! {
         let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
         let (made, other) = (token_of(&made), app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201));
         led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
-        let of_made = carried(&browser.page("/sandbox").await);
+        let of_made = csrf_token(&browser.page("/sandbox").await);
         let delete = [("form", of_made.as_str()), ("sure", "true")];
 
         // Another tab has chosen another account since.

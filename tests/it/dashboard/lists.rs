@@ -132,7 +132,7 @@ async fn live_lists_have_no_filters_and_no_csv(database: Database) {
     let mut browser = Browser::new(&app);
     led(&browser.sign_in(OPERATOR).await, "/dashboard");
     let account = app.account().await.to_string();
-    let form = crate::harness::browser::carried(&browser.page("/accounts").await);
+    let form = crate::harness::browser::csrf_token(&browser.page("/accounts").await);
     browser.post("/dashboard/accounts", &[("form", &form), ("account", &account)]).await;
     for list in ["/charges", "/transfers", "/disputes", "/events", "/webhooks", ""] {
         let page = browser.page(list).await;

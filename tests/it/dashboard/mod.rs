@@ -20,7 +20,7 @@ use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, OWN, assert_sign_in, carried, guarded, led, refused};
+use crate::harness::browser::{Browser, OWN, assert_sign_in, csrf_token, guarded, led, refused};
 use crate::harness::{App, Client, Database, charge_with, on_both, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -132,7 +132,7 @@ rules! {
         assert_sign_in(&browser.get("/dashboard").await);
 
         let mut browser = Browser::with(app, app.secret_key()).await;
-        let (kept, form) = (browser.cookie.clone(), carried(&browser.page("").await));
+        let (kept, form) = (browser.cookie.clone(), csrf_token(&browser.page("").await));
         refused(&browser.post("/dashboard/sign-out", &[]).await, 403, "was not sent by a page of your session");
         led(&browser.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
         assert_eq!(browser.cookie, None, "the browser forgets it");
@@ -173,7 +173,7 @@ rules! {
         let charge = app.client().authorised(400).await;
         let path = format!("/dashboard/charges/{charge}/capture");
         let mut browser = Browser::with(app, app.secret_key()).await;
-        let form = carried(&browser.page("").await);
+        let form = csrf_token(&browser.page("").await);
         let foreign = "was not sent by a page of your session";
         for origin in [None, Some("null"), Some("http://evil.example"), Some("http://test.evil.example"), Some("http://test:81")] {
             browser.origin = origin;
@@ -358,7 +358,7 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
     let accounts = browser.page("/accounts").await;
     let account = app.account().await.to_string();
     assert!(accounts.contains(&account) && accounts.contains("Stranger"), "{accounts}");
-    let form = carried(&accounts);
+    let form = csrf_token(&accounts);
     let choose = async |browser: &mut Browser, pairs: &[(&str, &str)]| {
         browser.post("/dashboard/accounts", pairs).await
     };
@@ -385,7 +385,7 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
         page.contains("A$4.00") && page.matches("method=\"post\"").count() == 1,
         "only the one that signs out: {page}"
     );
-    let form = carried(&page);
+    let form = csrf_token(&page);
     for path in [
         "/clock",
         "/sandbox",
@@ -410,7 +410,7 @@ async fn whom_an_operator_looks_at_is_recorded_and_may_ask_as_often_as_ever(data
         "SELECT COUNT(*) FROM audit_entries WHERE action = 'account.viewed' AND subject = '{account}' AND account IS NOT NULL"
     );
     assert_eq!(app.number(&viewed).await, 0);
-    let form = carried(&browser.page("/accounts").await);
+    let form = csrf_token(&browser.page("/accounts").await);
     let chosen = [("form", form.as_str()), ("account", account.as_str())];
     led(&browser.post("/dashboard/accounts", &chosen).await, "/dashboard");
     assert_eq!(app.number(&viewed).await, 1);

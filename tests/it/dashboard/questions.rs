@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::browser::{Browser, assert_sign_in, carried, led, refused};
+use crate::harness::browser::{Browser, assert_sign_in, csrf_token, led, refused};
 use crate::harness::{rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -53,7 +53,7 @@ rules! {
         }
         assert_sign_in(&Browser::new(app).get(&format!("/dashboard/charges/{open}/void")).await);
         // The answer does it.
-        let form = carried(&browser.page(&format!("/charges/{open}/void")).await);
+        let form = csrf_token(&browser.page(&format!("/charges/{open}/void")).await);
         led(&browser.post(&format!("/dashboard/charges/{open}/void"), &[("form", &form)]).await, &format!("/dashboard/charges/{open}"));
         assert_eq!(client.get(&format!("/1/charges/{open}")).await.ok(200)["authorisation_voided"], true);
         // What is done is not asked for again.
@@ -72,7 +72,7 @@ rules! {
         let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
         let page = browser.page("/sandbox/delete").await;
         assert!(page.contains(&token_of(&made)) && page.contains("Its keys stop working at once"), "{page}");
-        let form = carried(&page);
+        let form = csrf_token(&page);
         led(&browser.post("/dashboard/sandbox/delete", &[("form", &form), ("sure", "true")]).await, "/dashboard/sign-in");
         app.do_due_work().await;
     }

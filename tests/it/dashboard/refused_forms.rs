@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::browser::{Browser, carried, led, refused};
+use crate::harness::browser::{Browser, csrf_token, led, refused};
 use crate::harness::{App, Database, charge_with, on_both, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -69,7 +69,7 @@ rules! {
         assert!(!page.contains("<option value=\"AUD\" selected>") && !page.contains("<option value=\"true\" selected>"));
 
         // The page is the form's own, so it can be sent again, mended, or with another error.
-        let again = [("form", carried(page)), ("back", "/dashboard/charges/new".to_owned())];
+        let again = [("form", csrf_token(page)), ("back", "/dashboard/charges/new".to_owned())];
         assert!(page.contains("name=\"back\" value=\"/dashboard/charges/new\""), "{page}");
         let again: Vec<_> = again.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let mended = [("amount", "500"), ("email", "roland@example.com"), ("outcome", "")];
@@ -142,9 +142,9 @@ rules! {
 
     async fn a_form_that_names_no_page_of_the_dashboard_gets_the_page_of_its_error(app) {
         let mut browser = Browser::with(app, app.secret_key()).await;
-        let carried = carried(&browser.page("").await);
+        let csrf_token = csrf_token(&browser.page("").await);
         for back in ["", "https://evil.example/", "//evil.example", "/dashboard/charges.csv", "/dashboard/nothing", "/dashboard/charges/ch_x"] {
-            let sent = [("form", carried.as_str()), ("back", back), ("amount", "x")];
+            let sent = [("form", csrf_token.as_str()), ("back", back), ("amount", "x")];
             let answer = app.unchanged(browser.post("/dashboard/charges/new", &sent)).await;
             refused(&answer, 422, "Amount is not a number");
             assert!(answer.text.contains("<h1>That did not work</h1>") && !answer.text.contains("evil"), "{back}: {}", answer.text);
@@ -180,7 +180,7 @@ async fn the_operators_forms_keep_what_was_typed(database: Database) {
     app.operator_has(Some(OPERATOR)).await;
     let mut browser = Browser::new(&app);
     led(&browser.sign_in(OPERATOR).await, "/dashboard");
-    let form = carried(&browser.page("/accounts").await);
+    let form = csrf_token(&browser.page("/accounts").await);
     for unknown in ["acct_x", "acct_AZqYv3rVcBKUQ1mHn7tKRw"] {
         let sent = [("form", form.as_str()), ("account", unknown)];
         let answer = app.unchanged(browser.post("/dashboard/accounts", &sent)).await;

@@ -13,7 +13,7 @@ use base::secret::Secret;
 use card_payments::api::{AdmissionControl, ServerInfo};
 use card_payments::app::Parts;
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::limits::CLOCK_MOVE;
+use card_payments::limits::CLOCK_MOVE_TIMEOUT;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
 use card_payments::services::due_work::work_time::WorkTime;
 use card_payments::services::due_work_registry;
@@ -120,7 +120,7 @@ struct Installation {
     location: Location,
     operator: OperatorKeys,
     acquirer: Arc<dyn Acquirer>,
-    acquirer_answer: Duration,
+    acquirer_timeout: Duration,
     clock_move_timeout: Duration,
     erase_after: Option<TimeSpan>,
     load: LoadOptions,
@@ -146,7 +146,7 @@ impl Installation {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             random: Arc::default(),
             acquirer: Arc::clone(&self.acquirer),
-            acquirer_answer: self.acquirer_answer,
+            acquirer_timeout: self.acquirer_timeout,
             environment: self.environment,
             operator: self.operator.clone(),
             outbound: Outbound::new(AddressPolicy::test()),
@@ -195,9 +195,9 @@ impl App {
     pub async fn start_with(
         database: Database,
         acquirer: Arc<dyn Acquirer>,
-        acquirer_answer: Duration,
+        acquirer_timeout: Duration,
     ) -> Option<Self> {
-        Self::start_in(Environment::Test, database, acquirer, acquirer_answer).await
+        Self::start_in(Environment::Test, database, acquirer, acquirer_timeout).await
     }
 
     /// Starts a live server with one account.
@@ -210,20 +210,20 @@ impl App {
         environment: Environment,
         database: Database,
         acquirer: Arc<dyn Acquirer>,
-        acquirer_answer: Duration,
+        acquirer_timeout: Duration,
     ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("files")).unwrap();
         let (location, copy) = migrated(database, folder.path()).await?;
-        let (acquirer, acquirer_answer) = if remote_acquirer::is_everywhere() {
+        let (acquirer, acquirer_timeout) = if remote_acquirer::is_everywhere() {
             // Over a socket an answer takes more than milliseconds.
             let wire = remote_acquirer::served(acquirer, environment).await;
             (
                 remote_acquirer::client(wire, environment) as Arc<dyn Acquirer>,
-                acquirer_answer.max(Duration::from_secs(5)),
+                acquirer_timeout.max(Duration::from_secs(5)),
             )
         } else {
-            (acquirer, acquirer_answer)
+            (acquirer, acquirer_timeout)
         };
         let start = START.try_get().unwrap_or_else(|_| as_of());
         let clock = Arc::new(TestClock(AtomicI64::new(start.millis()), AtomicI64::default()));
@@ -232,8 +232,8 @@ impl App {
             location,
             operator,
             acquirer,
-            acquirer_answer,
-            clock_move_timeout: CLOCK_MOVE,
+            acquirer_timeout,
+            clock_move_timeout: CLOCK_MOVE_TIMEOUT,
             erase_after: None,
             load: LoadOptions::default(),
             base_url: "http://test".into(),

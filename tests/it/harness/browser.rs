@@ -112,9 +112,9 @@ impl Browser {
         pairs: &[(&str, &str)],
         (filename, content): (&str, &[u8]),
     ) -> Answer {
-        let carried = carried(&self.page("/clock").await);
+        let csrf_token = csrf_token(&self.page("/clock").await);
         let mut body = Vec::new();
-        for (name, text) in [&[("form", carried.as_str())], pairs].concat() {
+        for (name, text) in [&[("form", csrf_token.as_str())], pairs].concat() {
             let part = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
             body.extend_from_slice(part.as_bytes());
         }
@@ -136,16 +136,16 @@ impl Browser {
 
     /// Fills in a form of a page and sends it, with the fields that every form carries.
     pub async fn submit(&mut self, page: &str, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let carried = carried(&self.page(page).await);
+        let csrf_token = csrf_token(&self.page(page).await);
         let back = format!("/dashboard{page}");
-        let own = [("form", carried.as_str()), ("back", back.as_str())];
+        let own = [("form", csrf_token.as_str()), ("back", back.as_str())];
         self.post(&format!("/dashboard{path}"), &[&own[..], pairs].concat()).await
     }
 
     /// Sends a form of a page of this session.
     pub async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let carried = carried(&self.page("/clock").await);
-        self.post(&format!("/dashboard{path}"), &[&[("form", carried.as_str())], pairs].concat()).await
+        let csrf_token = csrf_token(&self.page("/clock").await);
+        self.post(&format!("/dashboard{path}"), &[&[("form", csrf_token.as_str())], pairs].concat()).await
     }
 }
 
@@ -167,7 +167,7 @@ pub fn led(answer: &Answer, to: &str) {
 
 /// Returns the CSRF field of a page's forms.
 #[track_caller]
-pub fn carried(page: &str) -> String {
+pub fn csrf_token(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     rest.split('"').next().unwrap().to_owned()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wallet::hexadecimal_of;
+use base::hexadecimal;
 
 use super::receiver::Receiver;
 
@@ -66,7 +66,7 @@ impl Collector {
 
 fn parse_span(span: &[u8]) -> ExportedSpan {
     let text = |field| parts(span, field).first().map(|text| String::from_utf8(text.clone()).unwrap());
-    let id = |field| parts(span, field).first().map(|id| hexadecimal_of(id));
+    let id = |field| parts(span, field).first().map(|id| hexadecimal::encode(id));
     ExportedSpan {
         trace: id(1).unwrap(),
         span: id(2).unwrap(),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use base::hexadecimal;
 use der::EncodePem;
 use der::asn1::{GeneralizedTime, ObjectIdentifier, OctetString};
 use der::pem::LineEnding;
@@ -12,7 +13,7 @@ use p256::ecdsa::{DerSignature, SigningKey};
 use p256::pkcs8::DecodePublicKey;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use wallet::{Issuer, hexadecimal_of};
+use wallet::Issuer;
 use x509_cert::builder::profile::BuilderProfile;
 use x509_cert::builder::{Builder, CertificateBuilder};
 use x509_cert::certificate::TbsCertificate;
@@ -55,7 +56,7 @@ impl BuilderProfile for Profile {
         _: &TbsCertificate,
     ) -> x509_cert::builder::Result<Vec<Extension>> {
         // Other libraries take the merchant from here: a UTF-8 string with the hash in hexadecimal.
-        let hash = hexadecimal_of(&Sha256::digest(&self.merchant));
+        let hash = hexadecimal::encode(&Sha256::digest(&self.merchant));
         let value = [&[12, 64], hash.as_bytes()].concat();
         let extn_id = ObjectIdentifier::new_unwrap("1.2.840.113635.100.6.32");
         Ok(vec![Extension { extn_id, critical: false, extn_value: OctetString::new(value)? }])

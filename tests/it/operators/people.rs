@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use url::Url;
 use vault::OperatorKeys;
 
-use crate::harness::browser::{Browser, assert_sign_in, carried, guarded, led, refused};
+use crate::harness::browser::{Browser, assert_sign_in, csrf_token, guarded, led, refused};
 use crate::harness::identity_provider::{CLIENT_ID, CLIENT_SECRET, Signing, StubProvider};
 use crate::harness::process::{ask, free_address};
 use crate::harness::{Answer, App, Client, Database, Installed, on_both, operated};
@@ -110,10 +110,10 @@ pub async fn signed_in(app: &App, provider: &StubProvider, changed: Value) -> Br
 
 /// Makes the session view the first account. Returns the value of its forms.
 pub async fn view(app: &App, browser: &mut Browser) -> String {
-    let form = carried(&browser.page("/accounts").await);
+    let form = csrf_token(&browser.page("/accounts").await);
     let account = app.account().await.to_string();
     led(&browser.post("/dashboard/accounts", &[("form", &form), ("account", &account)]).await, "/dashboard");
-    carried(&browser.page("").await)
+    csrf_token(&browser.page("").await)
 }
 
 /// The rows of the trail.

@@ -323,7 +323,7 @@ fn the_environment_decides_and_the_operator_adds() {
             DatabaseOptions { database_url: None, data_dir: data.path().into(), environment, seed: None };
         let vault_key = Some(OperatorKeys::generate("own").to_text().into());
         let secrets = Secrets { vault_key, ..Secrets::default() };
-        block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()
+        block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.policy().clone()
     };
     let test = reach(Environment::Test, &[]);
     assert!(permits(&test, "127.0.0.1") && permits(&test, "10.1.0.1"));

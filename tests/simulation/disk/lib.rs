@@ -14,6 +14,7 @@ mod device;
 mod file;
 mod folder;
 mod locks;
+#[path = "../../it/harness/random.rs"]
 mod random;
 #[cfg(test)]
 mod tests;

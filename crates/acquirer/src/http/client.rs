@@ -28,7 +28,7 @@ use super::wire::{
     OriginalCall, Rates, Settled as WireSettled, encode, is_name,
 };
 use super::{Address, Call};
-use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
+use crate::limits::{ACQUIRER_QUESTION_TIMEOUT, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
 use crate::simulator::foretells_dispute;
 use crate::{
     Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer, RefundAnswer,
@@ -63,7 +63,7 @@ impl HttpAcquirer {
         if self.name.get().is_some() {
             return Ok(());
         }
-        let greeting = timeout(ACQUIRER_QUESTION, self.line.send(Call::Greet, "", Bytes::new()));
+        let greeting = timeout(ACQUIRER_QUESTION_TIMEOUT, self.line.send(Call::Greet, "", Bytes::new()));
         let late = |_| Err(AcquirerClientError::Broken(OutboundError::Timeout));
         let Greeting { name } = greeting.await.unwrap_or_else(late)?;
         if !is_name(&name, 100) {
@@ -75,7 +75,7 @@ impl HttpAcquirer {
         Ok(())
     }
 
-    /// Whether to send test cards and forced outcomes.
+    /// Returns whether to send test cards and forced outcomes.
     fn is_sandbox(&self) -> bool {
         self.line.environment() == Environment::Test
     }
@@ -109,7 +109,7 @@ impl HttpAcquirer {
     }
 
     async fn question<A: DeserializeOwned>(&self, call: Call, body: Bytes) -> Result<A, NoAnswer> {
-        let answer = timeout(ACQUIRER_QUESTION, self.line.send(call, "", body));
+        let answer = timeout(ACQUIRER_QUESTION_TIMEOUT, self.line.send(call, "", body));
         answer.await.map_err(|_| NoAnswer)?.map_err(|_| NoAnswer)
     }
 

@@ -28,7 +28,7 @@ pub const VERSION: u32 = 1;
 pub const PROTOCOL: &str = "acquirer-protocol";
 /// Carries the environment, in both directions.
 pub const ENVIRONMENT: &str = "acquirer-environment";
-/// When the request was signed: seconds since 1970.
+/// The header with the time of the signature: seconds since 1970.
 pub const TIMESTAMP: &str = "acquirer-timestamp";
 /// Carries the signature, in both directions.
 pub const SIGNATURE: &str = "acquirer-signature";

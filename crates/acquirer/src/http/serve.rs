@@ -25,7 +25,7 @@ use super::wire::{
     Greeting, OriginalCall, Rates, Refused, Settled,
 };
 use super::{ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
-use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
+use crate::limits::{ACQUIRER_BODY_TIMEOUT, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
 use crate::{Acquirer, CallKey};
 
 /// The state that the routes share.
@@ -105,7 +105,7 @@ impl IntoResponse for Refusal {
 async fn authenticated(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let environment = HeaderValue::from_static(served.environment.name());
-    let mut response = match timeout(ACQUIRER_BODY, to_bytes(body, ACQUIRER_BYTES_MAX)).await {
+    let mut response = match timeout(ACQUIRER_BODY_TIMEOUT, to_bytes(body, ACQUIRER_BYTES_MAX)).await {
         Ok(Ok(body)) => served.answer(head, body, next).await,
         // Too long, cut off, or never sent.
         Ok(Err(_)) | Err(_) => Refusal::Malformed.into_response(),
@@ -164,7 +164,7 @@ impl Served {
         if apart.is_some_and(|apart| apart <= most) { Ok(secret) } else { Err(Refusal::Clock) }
     }
 
-    /// Whether forced outcomes are accepted.
+    /// Returns whether forced outcomes are accepted.
     fn is_sandbox(&self) -> bool {
         self.environment == Environment::Test
     }

@@ -54,7 +54,7 @@ pub trait Signed {
     /// Returns the signature under a secret.
     fn signature(&self, secret: &Secret) -> Secret;
 
-    /// Whether `signature` was made under `secret`. Compares in constant time.
+    /// Returns whether `signature` was made under `secret`. Compares in constant time.
     fn is_signed(&self, secret: &Secret, signature: &str) -> bool {
         self.signature(secret) == Secret::from(signature)
     }

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use super::signature::{Answer, Request, Secrets, Signed as _};
 use super::wire::{self, Refused};
 use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
-use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
+use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT_TIMEOUT};
 
 /// The reason why there is no answer. Holds nothing of the content of messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum AcquirerClientError {
 }
 
 impl AcquirerClientError {
-    /// Whether a later attempt may succeed without an operator's help.
+    /// Returns whether a later attempt may succeed without an operator's help.
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Unreached(_) | Self::Broken(_) | Self::OutOfOrder(_) => true,
@@ -95,7 +95,7 @@ impl SignedClient {
             .retry(retry::never())
             .no_proxy()
             .user_agent(outbound::USER_AGENT)
-            .connect_timeout(ACQUIRER_CONNECT)
+            .connect_timeout(ACQUIRER_CONNECT_TIMEOUT)
             .pool_idle_timeout(outbound::IDLE)
             .build()
             .expect("a client of which nothing is read from the machine");

@@ -249,7 +249,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Whether it is certain that nothing was done.
+    /// Returns whether it is certain that nothing was done.
     pub fn is_unseen(&self) -> bool {
         ["malformed", "unknown"].contains(&self.error.as_str())
     }
@@ -268,7 +268,7 @@ impl TryFrom<String> for Reference {
     }
 }
 
-/// Whether a text may be the name of an acquirer or its reference of a payment: one line of at most `most` characters.
+/// Returns whether a text may be the name of an acquirer or its reference of a payment: one line of at most `most` characters.
 pub fn is_name(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

@@ -1,7 +1,7 @@
-//! Statements as ISO 20022 camt.053, of which only these fields are read: `Stmt/Id`, `FrToDt`, `TxsSummry/TtlNtries/NbOfNtries`, and of
-//! each `TxDtls` (or else of its `Ntry`) `Refs/EndToEndId`, `Amt` (or `AmtDtls/TxAmt/Amt`), `CdtDbtInd`, `BkTxCd/Prtry/Cd` and
-//! `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. A field counts at its own place only: `Intrst`
-//! has a `FrToDt`, too. Nothing outside of the file is loaded, and a document type is refused.
+//! Statements as ISO 20022 camt.053, of which only these fields are read: `Stmt/Id`, `FrToDt`, `TxsSummry/TtlNtries/NbOfNtries`,
+//! and of each `TxDtls` (or else of its `Ntry`) `Refs/EndToEndId`, `Amt` (or `AmtDtls/TxAmt/Amt`), `CdtDbtInd`, `BkTxCd/Prtry/Cd`
+//! and `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. A field counts at its own place
+//! only: `Intrst` has a `FrToDt`, too. Nothing outside of the file is loaded, and a document type is refused.
 
 use std::io::{self, BufRead, Read};
 
@@ -24,7 +24,7 @@ const DEPTH_MAX: usize = 64;
 const CREDIT: &str = "CRDT";
 const DEBIT: &str = "DBIT";
 
-/// What banks write where a payment has no reference.
+/// The word that banks write where a payment has no reference.
 const NO_REFERENCE: &str = "NOTPROVIDED";
 
 /// Reads a statement transaction by transaction.
@@ -52,7 +52,7 @@ pub(super) struct CamtReader<R: Read> {
     ended: bool,
 }
 
-/// What a transaction, or its entry, says.
+/// The fields of a transaction, or of its entry.
 #[derive(Default)]
 struct Fields {
     reference: Option<String>,
@@ -64,7 +64,7 @@ struct Fields {
     details: Details,
 }
 
-/// What the transactions of an entry add up to, in the same memory whatever their number.
+/// The sums of an entry's transactions, in the same memory whatever their number.
 #[derive(Default)]
 struct Details {
     count: u64,

@@ -38,7 +38,7 @@ pub(super) struct Written<'t> {
     pub utc_offset: TimeSpan,
 }
 
-/// What the lines so far add up to.
+/// The number and the days of the lines so far.
 #[derive(Default)]
 pub(super) struct Tally {
     pub lines: i64,

@@ -22,7 +22,7 @@ use base::plain_text::OneLine;
 /// One movement, as the acquirer knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What moved.
+    /// The kind of movement.
     pub movement: Movement,
     /// The Idempotency-Key of the call that moved it; of a chargeback, of the call that had taken the money.
     pub reference: String,
@@ -36,7 +36,7 @@ pub struct Line {
     pub utc_offset: TimeSpan,
 }
 
-/// What a statement says about itself.
+/// The heading of a statement: its name, its period and the number of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// The acquirer's name of the statement, never given twice.
@@ -52,7 +52,7 @@ pub struct Heading {
 pub struct Fault {
     /// The line in the file, from 1.
     pub line: u64,
-    /// What is wrong there.
+    /// The description of the fault.
     pub message: String,
 }
 

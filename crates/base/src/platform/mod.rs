@@ -1,5 +1,5 @@
-//! What operating systems do differently: the same functions for Unix and for Windows, each in a file of its own. Nothing else in the
-//! program asks where it runs.
+//! The differences between operating systems: the same functions for Unix and for Windows, each in a file of its own. Nothing else
+//! in the program asks on which system it runs.
 
 pub mod processor_time;
 #[cfg_attr(unix, path = "unix.rs")]
@@ -11,7 +11,7 @@ use std::io;
 use tokio::sync::mpsc;
 
 pub use system::{
-    FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, LACKS, REUSED_PORTS_ARE_FREE, create_private_folder,
+    FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, LIMITATIONS, REUSED_PORTS_ARE_FREE, create_private_folder,
     exit_code, flush_folder, free_bytes, hide_new_files, host_name, in_own_group, is_in_foreground,
     kill_group, mode_of, notify_service_manager, private_file, program, raise_open_files, send_signal,
     set_mode, since_boot, user,
@@ -20,12 +20,12 @@ pub use system::{
 /// The permission bits of everybody but the owner.
 pub const OTHERS: u32 = 0o077;
 
-/// What a service manager hears of a server that takes requests, as sd_notify(3) spells it.
+/// The message to a service manager that the server takes requests, as sd_notify(3) spells it.
 pub const READY: &str = "READY=1";
-/// And of one that ends.
+/// The message to a service manager that the server ends.
 pub const STOPPING: &str = "STOPPING=1";
 
-/// What a server does without on systems on which [`FILE_LOCKS_ARE_SEPARATE`] is false, and how to live with it.
+/// The limitation of systems on which [`FILE_LOCKS_ARE_SEPARATE`] is false, and its remedy.
 const ONE_NAME: (&str, &str) = (
     "a second server is not refused if it opens the database's file by another name (a hard link)",
     "give the file one name",

@@ -34,8 +34,8 @@ pub const FILE_LOCKS_ARE_SEPARATE: bool = cfg!(target_os = "linux");
 /// Whether a port that is bound with its address reused is nobody else's.
 pub const REUSED_PORTS_ARE_FREE: bool = true;
 
-/// What a server does without here, and how to live with it.
-pub const LACKS: &[(&str, &str)] = if FILE_LOCKS_ARE_SEPARATE { &[] } else { &[super::ONE_NAME] };
+/// The limitations of a server on this system, and their remedies.
+pub const LIMITATIONS: &[(&str, &str)] = if FILE_LOCKS_ARE_SEPARATE { &[] } else { &[super::ONE_NAME] };
 
 /// Device and inode, which identify a file whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,8 +22,8 @@ pub const FILE_LOCKS_ARE_SEPARATE: bool = false;
 /// Whether a port that is bound with its address reused is nobody else's: another server may have it.
 pub const REUSED_PORTS_ARE_FREE: bool = false;
 
-/// What a server does without here, and how to live with it.
-pub const LACKS: &[(&str, &str)] = &[
+/// The limitations of a server on this system, and their remedies.
+pub const LIMITATIONS: &[(&str, &str)] = &[
     super::ONE_NAME,
     (
         "files have no modes: who else can read the data directory is not checked",

@@ -50,7 +50,7 @@ impl TraceContext {
         format!("{:032x}", self.trace)
     }
 
-    /// Whether the trace is recorded.
+    /// Returns whether the trace is recorded.
     pub fn is_sampled(self) -> bool {
         self.sampled
     }

@@ -22,7 +22,7 @@ use crate::random::random;
 
 /// Decides which traces are recorded, and takes their spans.
 pub trait Exporter: Send + Sync {
-    /// Whether a trace is recorded that begins here, or that a caller has begun with this decision.
+    /// Returns whether a trace is recorded that begins here, or that a caller has begun with this decision.
     fn samples(&self, trace: u128, caller: Option<bool>) -> bool;
 
     /// Takes a span that has ended. Never waits.
@@ -86,7 +86,7 @@ pub struct OpenSpan {
     pub parent: Option<u64>,
     /// The route of a request, or what the work is.
     pub name: Cow<'static, str>,
-    /// Which side of a call it is, or neither.
+    /// The side of a call that it is, or neither.
     pub kind: SpanKind,
     /// Nanoseconds since 1970.
     pub began_at: u64,
@@ -112,7 +112,7 @@ pub enum Attribute {
 pub struct EndedSpan {
     /// Its trace and its id.
     pub context: TraceContext,
-    /// What was recorded.
+    /// The recorded data of the span.
     pub open: Box<OpenSpan>,
     /// Nanoseconds since 1970.
     pub ended_at: u64,

@@ -8,6 +8,7 @@ mod upload;
 use std::fmt;
 use std::io;
 
+use base::hexadecimal;
 use bytes::Bytes;
 use entity::{AccountToken, CustomerToken, FileToken};
 use futures::future::BoxFuture;
@@ -58,8 +59,7 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.account.id(), self.customer.id())?;
         let Some(signature) = self.signature else { return Ok(()) };
-        f.write_str(".")?;
-        signature.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, ".{}", hexadecimal::encode(&signature))
     }
 }
 

@@ -46,7 +46,7 @@ impl Upload {
         if self.is_too_large() { Ok(()) } else { self.file.write_all(bytes).await }
     }
 
-    /// Whether the file exceeds the limit.
+    /// Returns whether the file exceeds the limit.
     pub fn is_too_large(&self) -> bool {
         self.size > self.limit
     }

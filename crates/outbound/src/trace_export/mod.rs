@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 pub use self::settings::{Settings, SettingsError};
 
 use self::sampler::Sampler;
-use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
+use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPAN_FLUSH_TIMEOUT, SPANS_PER_POST_MAX, SPANS_WAITING_MAX};
 use crate::{USER_AGENT, tls};
 
 /// The name of the service, and of the scope of its spans.
@@ -84,7 +84,7 @@ async fn export(
     mut spans: mpsc::Receiver<EndedSpan>,
     mut stopped: oneshot::Receiver<()>,
 ) {
-    let mut batch = Vec::with_capacity(SPANS_A_POST_MAX);
+    let mut batch = Vec::with_capacity(SPANS_PER_POST_MAX);
     loop {
         tokio::select! {
             () = gather(&mut spans, &mut batch, collector.settings.delay) => {}
@@ -94,7 +94,7 @@ async fn export(
         batch.clear();
     }
     loop {
-        while batch.len() < SPANS_A_POST_MAX
+        while batch.len() < SPANS_PER_POST_MAX
             && let Ok(span) = spans.try_recv()
         {
             batch.push(span);
@@ -110,11 +110,11 @@ async fn export(
 /// Collects a batch: what has come once its first span has waited for so long, or enough spans.
 async fn gather(spans: &mut mpsc::Receiver<EndedSpan>, batch: &mut Vec<EndedSpan>, delay: Duration) {
     if batch.is_empty() {
-        spans.recv_many(batch, SPANS_A_POST_MAX).await;
+        spans.recv_many(batch, SPANS_PER_POST_MAX).await;
     }
     let end = Instant::now() + delay;
-    while batch.len() < SPANS_A_POST_MAX {
-        let room = SPANS_A_POST_MAX - batch.len();
+    while batch.len() < SPANS_PER_POST_MAX {
+        let room = SPANS_PER_POST_MAX - batch.len();
         if timeout_at(end, spans.recv_many(batch, room)).await.is_err() {
             return;
         }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub struct Sampler {
     /// Whether a client's decision is followed, if there is one.
     follows: bool,
-    /// Otherwise, how many of 2^63 traces are recorded.
+    /// The number of traces of 2^63 that are recorded otherwise.
     share: u64,
 }
 
@@ -36,8 +36,7 @@ impl Sampler {
         Ok(Self { follows, share })
     }
 
-    /// Whether a trace is recorded that begins here, or that a client has begun with this decision. Every program
-    /// decides
+    /// Returns whether a trace is recorded that begins here, or that a client has begun with this decision. Every program decides
     /// alike about one trace: by its id.
     pub fn samples(&self, trace: u128, decided: Option<bool>) -> bool {
         // The lower half of the id, without its last bit.

@@ -20,7 +20,7 @@ use crate::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
 /// The description of a database.
 #[derive(Debug)]
 pub struct Inspection {
-    /// What its tables say of the installation.
+    /// The data of its tables about the installation.
     pub found: InstallationInfo,
     /// Migrations that it has not seen.
     pub missing: Vec<String>,
@@ -79,13 +79,13 @@ pub struct PostgresReport {
     /// The version as a number, such as 150004.
     pub release: i64,
     now: i64,
-    /// Whether writes are flushed to the disk.
+    /// The setting that decides whether writes are flushed to the disk.
     pub fsync: String,
-    /// Whether a commit waits for the flush.
+    /// The setting that decides whether a commit waits for the flush.
     pub synchronous_commit: String,
-    /// Whether torn pages are repaired.
+    /// The setting that decides whether torn pages are repaired.
     pub full_page_writes: String,
-    /// Whether transactions are read-only by default.
+    /// The setting that decides whether transactions are read-only by default.
     pub read_only: String,
     /// The encoding; any but UTF8 cannot hold every text.
     pub encoding: String,

@@ -1,4 +1,4 @@
-//! What a database says of its installation, read before anything is changed: a server that must not use it stops in time.
+//! The data of a database about its installation, read before anything is changed: a server that must not use it stops in time.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::connect::{self, ConnectError};
 use crate::location::Location;
 use crate::sqlite;
 
-/// What an installed database, of any release, says of its installation. All is empty for an empty database.
+/// The data of an installed database, of any release, about its installation. All is empty for an empty database.
 #[derive(Debug, Default)]
 pub struct InstallationInfo {
     /// The environment that the database belongs to.
@@ -38,7 +38,7 @@ pub(crate) const COPYING: &str = "copying";
 pub(crate) const FOLLOWED_BY: &str = "followed_by";
 /// The entry of a source that is written no more: the database that it has moved to.
 pub(crate) const MOVED_TO: &str = "moved_to";
-/// What the entry of an account begins with whose rows a snapshot replaces in several commits.
+/// The beginning of the entry of an account whose rows a snapshot replaces in several commits.
 pub const RESTORING: &str = "restoring ";
 /// Those of a copy, which are of a database and not of its installation, as SQL lists them.
 pub(crate) const MARKS: &str = "'copying', 'followed_by', 'moved_to'";

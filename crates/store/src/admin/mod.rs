@@ -1,4 +1,4 @@
-//! What operators do with a whole database: inspect and check it, back it up, copy it, rewrite it.
+//! The work of operators on a whole database: inspect and check it, back it up, copy it, rewrite it.
 
 pub(crate) mod backup;
 pub(crate) mod copy;

@@ -32,7 +32,7 @@ const CALL: &str = "SELECT write_unit($1, $2, $3, $4, $5, $6, $7) AS derived";
 
 /// The patience of a unit with the rows and shards that others have locked, and that of a group: a group that waits is written unit
 /// by unit, so that no unit waits for another unit's row.
-const PATIENCE: [&str; 2] = ["5s", "200ms"];
+const LOCK_TIMEOUTS: [&str; 2] = ["5s", "200ms"];
 
 /// The number of accounts whose shards are known.
 const SHARDS_KNOWN_MAX: usize = 100_000;
@@ -180,7 +180,7 @@ impl UnitCalls {
         let statements: Vec<_> = statements.iter().map(|text| &**text).collect();
         let mut arguments = PgArguments::default();
         arguments.add(account)?;
-        arguments.add(PATIENCE[usize::from(units.len() > 1)])?;
+        arguments.add(LOCK_TIMEOUTS[usize::from(units.len() > 1)])?;
         arguments.add(shards)?;
         arguments.add(used)?;
         arguments.add(statements)?;

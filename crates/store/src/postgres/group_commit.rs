@@ -21,7 +21,7 @@ use crate::postgres::pool::PostgresPool;
 use crate::statements::Statements;
 use crate::unit::open_transaction::{CommitError, uncommitted};
 
-/// When units are written in groups.
+/// The condition under which units are written in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grouping {
     WhenBusy,
@@ -55,7 +55,7 @@ pub(crate) struct GroupCommit {
     queues: Mutex<HashMap<Option<i32>, Queue>>,
 }
 
-/// How a group is written.
+/// The way in which a group is written.
 pub(crate) enum GroupWriter {
     /// By one statement, on connections of its own.
     Statement(PostgresPool, GroupTexts),
@@ -77,7 +77,7 @@ struct Member {
     outcome: oneshot::Sender<QueueOutcome>,
 }
 
-/// What a waiting unit learns.
+/// The outcome that a waiting unit learns.
 enum QueueOutcome {
     /// It leads its group: it writes it, and its own writes with it.
     Leads(GroupLeader, Writes),
@@ -139,7 +139,7 @@ impl Queue {
     }
 }
 
-/// What became of a unit.
+/// The outcome of a unit's commit.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(crate) enum Committed {
     /// It was written; whether its group has derived rows.

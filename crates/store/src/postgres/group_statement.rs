@@ -103,7 +103,7 @@ pub(crate) trait Parameters: Default {
 
 type Rows<'u> = Vec<&'u [Value]>;
 
-/// What several units write, by table and kind of update.
+/// The writes of several units, by table and kind of update.
 struct Group<'u> {
     updates: BTreeMap<(&'u [String], Change), (&'u DeferredUpdate, Rows<'u>)>,
     tables: BTreeMap<&'u str, (&'u Table, Rows<'u>)>,
@@ -200,7 +200,7 @@ fn width(rows: &[&[Value]]) -> usize {
 struct Text {
     sql: String,
     arguments: usize,
-    /// What the statement selects in the end.
+    /// The expressions that the statement selects in the end.
     end: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub struct PostgresPool(Arc<Shared>);
 
 struct Shared {
     pool: DatabaseConnection,
-    /// What the store has committed, in which tables grow.
+    /// The totals of the store, whose commits make tables grow.
     statements: Arc<Statements>,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<IdleConnection>>,
@@ -41,7 +41,7 @@ struct Shared {
 /// Plans of a new database are made anew after so many commits, and then each time they have doubled.
 const PLANNED_ANEW_COMMITS: u64 = 100;
 
-/// When the statements of a connection got their plans.
+/// The moment at which the statements of a connection got their plans.
 #[derive(Debug, Clone, Copy)]
 struct Planned {
     at: Instant,

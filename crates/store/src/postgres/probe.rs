@@ -11,7 +11,7 @@ use url::form_urlencoded::byte_serialize;
 use crate::connect::ConnectError;
 
 /// The time for retries with a server that refuses or is starting up.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
 /// SQLSTATE cannot_connect_now: the server is starting up.
 const STARTING: &str = "57P03";
@@ -31,7 +31,7 @@ pub(crate) async fn probe(url: &str) -> Result<(), ConnectError> {
             sleep(PAUSE).await;
         }
     };
-    match timeout(PATIENCE, attempts).await {
+    match timeout(TIMEOUT, attempts).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(connect_error(&options, &error)),
         Err(_) => Err(match last {

@@ -1,4 +1,4 @@
-//! How rows become records.
+//! The reading of rows as records.
 
 pub(crate) mod cached_statement;
 pub(crate) mod columns;

@@ -31,12 +31,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 const PREPARED_MAX: usize = 256;
 /// The progress callbacks after which a bounded statement is interrupted, one to three milliseconds of work: it blocks a
 /// worker of the runtime meanwhile. Not a time, which passes on a busy machine without any work done.
-const HASTE: u32 = 50;
+const BOUNDED_CALLBACKS: u32 = 50;
 const SPAN_INSTRUCTIONS: i32 = 1000;
 /// More callbacks than any statement takes.
-const PATIENCE: u32 = u32::MAX;
+const UNBOUNDED: u32 = u32::MAX;
 /// SQLITE_INTERRUPT.
-const GIVEN_UP: &str = "9";
+const INTERRUPTED: &str = "9";
 
 pub(crate) struct Connection {
     inner: rusqlite::Connection,
@@ -108,10 +108,10 @@ impl Connection {
             let inner = rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
             inner.busy_handler(Some(looks_again))?;
             inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
-            let spans_left = Arc::new(AtomicU32::new(PATIENCE));
+            let spans_left = Arc::new(AtomicU32::new(UNBOUNDED));
             let spans = Arc::clone(&spans_left);
             let is_over = move || {
-                spans.load(Ordering::Relaxed) != PATIENCE && spans.fetch_sub(1, Ordering::Relaxed) <= 1
+                spans.load(Ordering::Relaxed) != UNBOUNDED && spans.fetch_sub(1, Ordering::Relaxed) <= 1
             };
             inner.progress_handler(SPAN_INSTRUCTIONS, Some(is_over))?;
             Ok(Self { inner, columns: RefCell::default(), spans_left, passes: Cell::default(), file: None })
@@ -136,11 +136,11 @@ impl Connection {
 
     /// Runs a statement; interrupts a long one and returns `None`.
     pub fn run_bounded<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
-        self.spans_left.store(HASTE, Ordering::Relaxed);
+        self.spans_left.store(BOUNDED_CALLBACKS, Ordering::Relaxed);
         let done = run(self, statement);
-        self.spans_left.store(PATIENCE, Ordering::Relaxed);
+        self.spans_left.store(UNBOUNDED, Ordering::Relaxed);
         match done {
-            Err(error) if answered(&error).is_some_and(|code| code == GIVEN_UP) => Ok(None),
+            Err(error) if answered(&error).is_some_and(|code| code == INTERRUPTED) => Ok(None),
             done => done.map(Some),
         }
     }
@@ -265,7 +265,7 @@ impl Connection {
     }
 }
 
-/// Whether a connection looks at a lock once more.
+/// Pauses, and returns whether a connection checks a lock once more.
 #[expect(
     clippy::disallowed_methods,
     reason = "in the middle of a statement, where SQLite itself would block the thread"

@@ -16,7 +16,7 @@ const BEFORE_TABLES: [&str; 4] = ["FROM", "JOIN", "INTO", "UPDATE"];
 /// The accounts with a fence, and the tables behind it.
 #[derive(Debug, Default)]
 pub(crate) struct Fences {
-    /// Whether there is any: the only question of most statements.
+    /// Whether there is any: most statements check only this.
     is_any: AtomicBool,
     fenced: Mutex<HashMap<Uuid, Vec<&'static str>>>,
 }

@@ -7,7 +7,7 @@ use sea_orm::{DbBackend, DbErr, Value};
 use crate::unit::rows::with_values;
 use crate::unit::tx::Tx;
 
-/// How rows are derived from a table `v` of values, whose first column is the account, and counted.
+/// The statements that derive rows from a table `v` of values, whose first column is the account, and count them.
 pub struct Derivation {
     /// The columns of `v`.
     pub columns: &'static [&'static str],

@@ -49,7 +49,7 @@ impl<D, T, E, F> Unit<D, T, E> for F where
 {
 }
 
-/// What [`AsyncFn`] cannot say: a run of the unit may change threads.
+/// A bound that [`AsyncFn`] cannot express: a run of the unit may change threads.
 pub trait RunUnit<'u, D, T, E> {
     /// A run of the unit.
     type Run: Future<Output = Result<T, E>> + Send + 'u;

@@ -38,7 +38,7 @@ use crate::unit::write_buffer::{Then, WriteBuffer, WriteStatement};
 /// Values of a store that it and its transactions find by their types.
 pub(crate) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 3]>;
 
-/// How PostgreSQL gets all that a unit writes at once.
+/// The way in which PostgreSQL gets all writes of a unit at once.
 #[derive(Clone)]
 pub(crate) enum CommitPath {
     /// One statement, which units may share.

@@ -58,7 +58,7 @@ pub(crate) struct WriteBuffer {
     pub derived: DerivedRows,
     /// Tables in which a row that exists already refuses the unit.
     pub unique: Vec<(&'static str, Refusal)>,
-    /// What follows the commit.
+    /// The actions that follow the commit.
     pub then: Vec<Then>,
 }
 

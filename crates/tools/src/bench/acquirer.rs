@@ -51,7 +51,7 @@ pub struct AtAcquirer {
     /// The time that its calls took here, altogether.
     pub took: Duration,
     calls: u32,
-    /// How many of its calls failed.
+    /// The number of its calls that failed.
     pub faults: u32,
     /// Whether its last recovery failed, so that the server tries again later.
     pub is_recovery_lost: bool,
@@ -75,7 +75,7 @@ enum Fate {
     Closed,
 }
 
-/// What comes of a call for money.
+/// The outcome of a call for money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallAnswer {
     /// The money is taken.
@@ -88,7 +88,7 @@ pub enum CallAnswer {
     Closed,
 }
 
-/// What goes wrong with a call.
+/// The fault of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// It is done, and its answer is lost.

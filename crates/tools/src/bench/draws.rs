@@ -1,4 +1,5 @@
-//! What a run draws: when payments arrive, how long the acquirer takes for a call, and which calls fail. The same seed draws the same.
+//! The draws of a run: when payments arrive, how long the acquirer takes for a call, and which calls fail. The same seed draws the
+//! same.
 
 use std::f64::consts::TAU;
 use std::fmt::{self, Display, Formatter};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-/// What 99 % of a standard normal distribution are below.
+/// The number below which 99 % of a standard normal distribution lie.
 const NORMAL_P99: f64 = 2.326_347_874;
 
 /// The longest p99 of an acquirer, in milliseconds.

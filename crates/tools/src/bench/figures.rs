@@ -10,30 +10,30 @@ use super::load::{Payment, Step};
 /// The p99 of the added latency up to which a rate is held.
 pub const ADDED_P99_MAX: Duration = Duration::from_millis(50);
 
-/// What a step has shown.
+/// The results of a step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// Payments a second.
     pub rate: u32,
     /// The time for which they arrived.
     pub seconds: u64,
-    /// How many payments arrived.
+    /// The number of payments that arrived.
     pub payments: usize,
-    /// How many of them the acquirer failed.
+    /// The number of them that the acquirer failed.
     pub faulty: usize,
     /// The number of others that ended without a charge.
     pub refused: usize,
-    /// What the first of them was answered.
+    /// The answer to the first of them.
     pub refusal: Option<String>,
     /// If it ended early: more payments than this waited. Else null.
     pub overload: Option<usize>,
-    /// What the system added to the acquirer's time.
+    /// The time that the system added to the acquirer's.
     #[serde(rename = "added_us")]
     pub added: Percentiles,
     /// From the due time to the answer.
     #[serde(rename = "whole_us")]
     pub whole: Percentiles,
-    /// What the acquirer took.
+    /// The time that the acquirer took.
     #[serde(rename = "acquirer_us")]
     pub acquirer: Percentiles,
     /// From the due time until the generator has sent a payment: part of the added latency.

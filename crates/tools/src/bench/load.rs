@@ -35,7 +35,7 @@ const WAITING_MAX: u32 = 1000;
 /// The time between a step's beginning and its first moment, in which nothing is late yet.
 const LEAD: Duration = Duration::from_millis(50);
 
-/// Who is paid, and how.
+/// The payments of a run: the servers that get them, their names and their draws.
 pub struct Load {
     /// A client for each copy of the system; payments go to them in turn.
     pub servers: Vec<ApiClient>,
@@ -48,20 +48,20 @@ pub struct Load {
 #[derive(Debug)]
 pub struct Payment {
     pub number: usize,
-    /// How long after its due time it was sent.
+    /// The time from its due time until it was sent.
     pub late: Duration,
     /// From its due time to its answer.
     pub whole: Duration,
-    /// What the acquirer took of that.
+    /// The part of that time that the acquirer took.
     pub at_acquirer: Duration,
     pub answer: PayerAnswer,
     /// Whether the acquirer failed it.
     pub is_faulty: bool,
-    /// What else than a charge was answered.
+    /// The answer, if it was anything but a charge.
     pub refusal: Option<String>,
 }
 
-/// What the payer was told.
+/// The answer that the payer got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayerAnswer {
     Charged,

@@ -107,9 +107,9 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const STEPS_A_WHOLE: u64 = 6;
 /// Between two steps, so that one does not pay for the one before.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a system may take to find out what became of calls without an answer.
+/// The time that a system may take to find out what became of calls without an answer.
 const RECOVERY: Duration = Duration::from_mins(3);
-/// How many of the payments with which something is wrong are named.
+/// The number of payments with which something is wrong that are named.
 const NAMES_SHOWN: usize = 5;
 /// Between two comparisons.
 const COMPARE_PAUSE: Duration = Duration::from_secs(5);
@@ -123,13 +123,13 @@ pub struct BenchRun {
     names: PaymentNames,
 }
 
-/// What the program has made for the servers of a run.
+/// The things that the program has made for the servers of a run.
 pub struct Surroundings {
     /// A folder for their files.
     pub folder: PathBuf,
     /// The address of their acquirer.
     pub acquirer: String,
-    /// What they share with it.
+    /// The secret that they share with it.
     pub secret: Secret,
 }
 
@@ -243,7 +243,7 @@ struct Measurement<'a> {
     run: &'a BenchRun,
     load: Arc<Load>,
     own: Option<OwnServers>,
-    /// What each payment's payer was told.
+    /// The answer that each payment's payer got.
     answers: Vec<PayerAnswer>,
     /// Of the last step.
     processors: Option<ProcessorTimes>,

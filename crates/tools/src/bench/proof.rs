@@ -1,4 +1,5 @@
-//! The proof at the end of a run: what the payers were told, what the system lists and owns, and what the acquirer has taken.
+//! The proof at the end of a run: compares what the payers were answered, what the system lists and owns, and what the acquirer
+//! has taken.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -14,11 +15,11 @@ use crate::api_client::ApiClient;
 /// The largest page.
 const PAGE: usize = 500;
 
-/// What the system lists of a run's payments.
+/// The payments of a run that the system lists.
 pub struct Listed {
-    /// How often each payment is charged.
+    /// The number of charges of each payment.
     charges: Vec<u32>,
-    /// What all of them together have earned the account, in cents.
+    /// The sum that all of them have earned the account, in cents.
     earned: i64,
 }
 
@@ -66,24 +67,25 @@ pub async fn balance(server: &ApiClient) -> Result<Option<i64>, Box<dyn Error>> 
     Ok(Some(parts.filter_map(|money| money["amount"].as_i64()).sum()))
 }
 
-/// What was compared, and what is wrong: numbers of payments.
+/// The results of the comparison: numbers of payments.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Proof {
-    /// Whose payer was told of a charge.
+    /// Those whose payer learned of a charge.
     pub charged: usize,
-    /// Whose payer was told that nothing was charged.
+    /// Those whose payer learned that nothing was charged.
     pub not_charged: usize,
-    /// Whose payer was told nothing certain.
+    /// Those whose payer learned nothing certain.
     pub unknown: usize,
-    /// Charged for the payer, and not listed.
+    /// Those that were charged for the payer, and are not listed.
     pub lost: usize,
-    /// Listed, or taken by the acquirer, more than once.
+    /// Those that are listed, or were taken by the acquirer, more than once.
     pub doubled: usize,
-    /// Not charged for the payer, and listed.
+    /// Those that were not charged for the payer, and are listed.
     pub contradicted: usize,
-    /// Listed and not taken by the acquirer, or the reverse. None if the acquirer is not ours.
+    /// Those that are listed and were not taken by the acquirer, or the reverse. None if the acquirer is not ours.
     pub unlike_acquirer: Option<usize>,
-    /// By how many cents the balance has grown otherwise than by what the listed charges have earned. None if it is not told.
+    /// The difference, in cents, between the growth of the balance and what the listed charges have earned. None if the system
+    /// does not show its balance.
     pub balance_off_cents: Option<i64>,
     /// Whether `ledger verify` finds the books right. None if the server is not ours.
     pub books_are_right: Option<bool>,
@@ -118,7 +120,7 @@ impl Proof {
         proof
     }
 
-    /// Compares the balance before and after the run, if it is told.
+    /// Compares the balance before and after the run, if the system shows it.
     #[must_use]
     pub fn with_balance(self, before: Option<i64>, after: Option<i64>, listed: &Listed) -> Self {
         let off = before.zip(after).map(|(before, after)| after - before - listed.earned);

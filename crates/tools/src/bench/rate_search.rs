@@ -4,7 +4,7 @@
 pub const FIRST: u32 = 50;
 /// The highest rate that is tried.
 pub const RATE_MAX: u32 = 100_000;
-/// How often a rate is tried for the whole time.
+/// The number of times that a rate is tried for the whole time.
 const HOLDING_TRIES: u32 = 8;
 
 /// The search: doubles the rate until it is missed, narrows the gap to a twentieth, and then has the rate held for the whole time, each
@@ -27,12 +27,12 @@ pub enum RateSearch {
     Found(u32),
 }
 
-/// What to try next.
+/// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trial {
     /// Payments a second.
     pub rate: u32,
-    /// Whether for the whole time.
+    /// Whether it lasts for the whole time.
     pub is_whole: bool,
 }
 

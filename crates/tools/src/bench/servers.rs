@@ -73,7 +73,7 @@ impl BenchDatabase {
     }
 }
 
-/// How the servers of a run begin.
+/// The settings with which the servers of a run begin.
 pub struct ServerPlan {
     pub database: BenchDatabase,
     /// The number of servers that share the database.
@@ -82,7 +82,7 @@ pub struct ServerPlan {
     pub folder: PathBuf,
     /// The address of their acquirer.
     pub acquirer: String,
-    /// What they share with it.
+    /// The secret that they share with it.
     pub secret: Secret,
 }
 

@@ -1,4 +1,4 @@
-//! What a run has shown.
+//! The results of a run.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a test suite can meet, by the document.
+//! The goals that a test suite can meet, by the document.
 
 use entity::event::EventType;
 use entity::failure::Decline;
@@ -22,7 +22,7 @@ pub enum Part {
     Pages,
     /// An event of a type.
     Events,
-    /// What becomes of a webhook.
+    /// An outcome of a webhook.
     Webhooks,
     /// The end of a 3-D Secure challenge.
     ThreeDSecure,

@@ -1,4 +1,4 @@
-//! What a recording, or a server's log, shows that was met.
+//! The goals that were met, by a recording or a server's log.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::goals::{
 };
 use crate::document::Operations;
 
-/// What was met, by the names of the goals.
+/// The goals that were met, by their names.
 #[derive(Default)]
 pub struct Met(BTreeSet<(Part, String)>);
 

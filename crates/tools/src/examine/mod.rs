@@ -83,7 +83,7 @@ pub async fn examine_client(
     Ok(if ended == ExitCode::SUCCESS && !is_good { ExitCode::FAILURE } else { ended })
 }
 
-/// How long the output of a command that has ended is read: a process that it has left behind may hold it open for ever.
+/// The time for which the output of a command that has ended is read: a process that it has left behind may hold it open for ever.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// Passes the output of a command on, and reads its totals.

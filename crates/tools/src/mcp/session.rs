@@ -26,7 +26,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The longest line that is read as one.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long calls may take that are in flight when the input ends.
+/// The time that calls may take that are in flight when the input ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Serves a client until its input ends.
@@ -244,7 +244,7 @@ fn supported_versions() -> Vec<&'static str> {
     WITH_INITIALIZE.into_iter().chain([WITHOUT_INITIALIZE]).collect()
 }
 
-/// Where answers go.
+/// The channel of the answers.
 #[derive(Clone)]
 struct Answers(mpsc::UnboundedSender<Value>);
 

@@ -104,7 +104,7 @@ struct Parameter {
     is_required: bool,
 }
 
-/// How many records a list shows at once. An assistant reads every byte of them.
+/// The number of records that a list shows at once. An assistant reads every byte of them.
 const PER_PAGE: u64 = 10;
 
 impl Parameter {

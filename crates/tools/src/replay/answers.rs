@@ -52,7 +52,7 @@ pub struct Difference {
     pub answered: String,
 }
 
-/// How much later than in the recording a request is sent.
+/// The time by which a request is sent later than in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeShift {
     /// For times.
@@ -68,7 +68,7 @@ impl TimeShift {
     }
 }
 
-/// What the answers so far have made known.
+/// The knowledge from the answers so far.
 pub struct Answers {
     api: KnownApi,
     server: String,

@@ -1,4 +1,4 @@
-//! What a server tells of a record, in one page or as JSON. The program adds the ledger entries, which the API does not show.
+//! The report of a server on a record, in one page or as JSON. The program adds the ledger entries, which the API does not show.
 
 mod page;
 

@@ -10,7 +10,7 @@ pub struct Faults(Vec<Fault>);
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The description of the fault.
     pub fault: String,
 }
 

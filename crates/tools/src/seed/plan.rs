@@ -18,7 +18,7 @@ pub struct SeedRequest {
     /// The entry that it is about: `charges/lamp`.
     pub what: String,
     pub line: usize,
-    /// When, from the beginning.
+    /// The time of the request, from the beginning.
     pub when: TimeOffset,
     /// HTTP method.
     pub method: Method,
@@ -40,7 +40,7 @@ pub struct SeedRequest {
 pub struct SeedPlan {
     /// Its requests; those of the same time in this order.
     pub steps: Vec<SeedRequest>,
-    /// When it ends, if the file says so.
+    /// The time at which it ends, if the file says so.
     pub until: Option<TimeOffset>,
 }
 

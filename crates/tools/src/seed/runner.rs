@@ -97,7 +97,7 @@ impl<'a> SeedRunner<'a> {
         Ok(Self { target, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
-    /// Sends all requests; calls `tell` for each record.
+    /// Sends all requests; calls `on_made` for each record.
     pub async fn run(
         mut self,
         plan: &SeedPlan,

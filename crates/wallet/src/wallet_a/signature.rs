@@ -1,5 +1,4 @@
-//! The detached CMS signature of a walletA payload: made by a key with a certificate of one of the provider's
-//! intermediate
+//! The detached CMS signature of a walletA payload: made by a key with a certificate of one of the provider's intermediate
 //! authorities, as markers in both certificates say, under a trusted root.
 
 use std::time::Duration;
@@ -81,7 +80,7 @@ pub fn verify(
     timestamp(signed_at.to_unix_duration())
 }
 
-/// Whether it is detached, and has the version and algorithms of the wallets: little can be changed in it.
+/// Returns whether the signature is detached, and has the version and algorithms of the wallets: little can be changed in it.
 fn is_plain(message: &SignedData, signer: &SignerInfo) -> bool {
     let mut digests = message.digest_algorithms.iter().chain([&signer.digest_alg]);
     message.encap_content_info.econtent.is_none()
@@ -121,7 +120,7 @@ fn bears(certificate: &Certificate, marker: ObjectIdentifier) -> bool {
         .any(|extension| extension.extn_id == marker)
 }
 
-/// Whether an intermediate authority is between a certificate and a root.
+/// Checks that a certificate leads to a root, with an intermediate authority between them.
 fn chained(
     leaf: &EndEntityCert<'_>,
     issuers: &[CertificateDer<'_>],

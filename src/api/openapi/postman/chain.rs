@@ -1,6 +1,6 @@
 //! The order in which the collection's requests succeed on a fresh server.
 
-/// What goes before a request: operations whose records it takes, with changes of their example bodies as JSON.
+/// The requests before a request: operations whose records it takes, with changes of their example bodies as JSON.
 const BEFORE: &[(&str, &[(&str, &str)])] = &[
     ("verify_charge", &[("create_charge", CHALLENGED)]),
     ("void_charge", &[("create_charge", AUTHORISED)]),

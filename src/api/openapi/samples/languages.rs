@@ -1,4 +1,4 @@
-//! How each language calls an operation. Names follow from the document's as the generators derive them.
+//! The call of an operation in each language. Names follow from the document's as the generators derive them.
 
 use super::literals::{PHP, PYTHON, RUBY, TYPESCRIPT, literal, quoted, shell_quoted, single_quoted};
 use super::{Body, Call};

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The longest line of a literal; longer ones are broken into one item a line.
 const LINE: usize = 110;
 
-/// How a language writes values.
+/// The style in which a language writes values.
 pub(super) struct Style {
     pub object: (&'static str, &'static str),
     pub key: fn(&str) -> String,

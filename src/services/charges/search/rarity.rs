@@ -1,6 +1,6 @@
-//! Which part of a query is rare in an account. To find a query, both databases read the postings of all its trigrams, and those
-//! of a domain that every e-mail address has are as long as the account. A rare part has short ones; its few rows are then
-//! compared with the whole query.
+//! Finds the part of a query that is rare in an account. To find a query, both databases read the postings of all its trigrams,
+//! and those of a domain that every e-mail address has are as long as the account. A rare part has short ones; its few rows are
+//! then compared with the whole query.
 
 use entity::charge::{self, Column};
 use entity::counter::Counted;
@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::services::memory::charge_search::Sample;
 use crate::services::page;
 
-/// The sample is read at so many times of the account's life...
+/// The number of times of the account's life at which the sample is read.
 const SPOTS: u128 = 12;
-/// ...so many charges at each.
+/// The number of charges that are read at each of these times.
 const SPOT_ROWS: u64 = 25;
 /// An account of fewer charges needs no sample.
 const CHARGES_MIN: i64 = 200;

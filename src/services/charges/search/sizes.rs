@@ -17,7 +17,7 @@ use crate::services::context::Account;
 use crate::services::memory::charge_search::{Size, SizeState, Sizes};
 use crate::services::page;
 
-/// Charges of the last minute are counted each time: others of that time are still under way.
+/// Charges of the last minute are counted each time: others of that time are still in flight.
 const RECENT: TimeSpan = TimeSpan::seconds(60);
 
 /// Returns the number of the account's charges that meet the condition of a query.

@@ -9,7 +9,7 @@ use super::windows::Key;
 
 /// The number of attacks of one account that a server knows.
 const KNOWN_MAX: usize = 10_000;
-/// The longest attack: how far back a server reads when it starts.
+/// The length of the longest attack: a server that starts reads back as far.
 pub const READ_BACK: TimeSpan = TimeSpan::seconds(3600);
 
 /// An attack, as the process knows it.

@@ -1,4 +1,4 @@
-//! What a process knows of card testing (`services/card_testing`): the counts of its own payments, and the attacks.
+//! The memory of a process about card testing (`services/card_testing`): the counts of its own payments, and the attacks.
 
 mod attacks;
 mod subject;
@@ -31,7 +31,7 @@ impl CardTesting {
     }
 }
 
-/// What a rule counts of one subject at this moment, in this process.
+/// The count of a rule for one subject at this moment, in this process.
 #[derive(Debug, Clone)]
 pub struct CountedSubject {
     pub rule: CardTestingRule,

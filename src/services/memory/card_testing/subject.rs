@@ -1,4 +1,4 @@
-//! What payments have in common that a rule counts together.
+//! The subjects of rules: payments with the same subject are counted together.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub fn cardholders_network(address: &str) -> Option<ClientNetwork> {
     }
 }
 
-/// A part of the keyed hash of a card number: enough to tell an account's cards from each other.
+/// A part of the keyed hash of a card number: enough to distinguish an account's cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CardHash(u64);
 
@@ -38,7 +38,7 @@ impl CardHash {
     }
 }
 
-/// What a rule counts together.
+/// The subject of a rule, which counts payments with the same subject together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     Network(ClientNetwork),

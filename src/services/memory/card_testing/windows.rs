@@ -16,7 +16,7 @@ const WINDOWS_MAX: usize = 20_000;
 /// The number of windows from which an account has many.
 const MANY: usize = 32;
 
-/// What a rule counts of one subject of an account.
+/// The key of a count: an account, a rule, and a subject of the account.
 pub type Key = (AccountToken, CardTestingRule, Subject);
 
 /// An attempt to pay.

@@ -20,7 +20,7 @@ use crate::services::page::{List, ListPage};
 use crate::services::webhooks::inboxes::params::ChangedInbox;
 use crate::services::webhooks::inboxes::view::Inbox;
 
-/// Where an inbox is, below the server's address.
+/// The path of inboxes, below the server's address.
 const PATH: &str = "/inboxes/";
 
 pub fn by_url(ctx: &Context, url: &str) -> Option<InboxToken> {

@@ -11,7 +11,7 @@ use entity::{
     webhook_endpoint,
 };
 use http::{HeaderMap, header};
-use outbound::limits::WEBHOOK_ANSWER;
+use outbound::limits::WEBHOOK_TIMEOUT;
 use outbound::{OutboundError, signature};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ use crate::services::context::Context;
 use crate::services::memory::arrivals::{Arrivals, Topic};
 use crate::services::webhook_endpoints::keys::SealedKeys;
 
-/// What an inbox answers to one delivery.
+/// The answer of an inbox to one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboxReply {
     /// An HTTP status, after a delay.
@@ -48,8 +48,8 @@ pub async fn deliver(
         // Within the time of an answer, or as none: the lease of the webhook is no longer.
         Some(InboxReply::Status(status, latency)) => {
             release_permit();
-            sleep(latency.min(WEBHOOK_ANSWER.saturating_sub(began.elapsed()))).await;
-            if began.elapsed() < WEBHOOK_ANSWER { Ok(status) } else { Err(OutboundError::Timeout) }
+            sleep(latency.min(WEBHOOK_TIMEOUT.saturating_sub(began.elapsed()))).await;
+            if began.elapsed() < WEBHOOK_TIMEOUT { Ok(status) } else { Err(OutboundError::Timeout) }
         }
         // Both fail at once: nobody has to wait for what is known.
         Some(InboxReply::Fault(InboxFault::Hang)) => Err(OutboundError::Timeout),
@@ -195,7 +195,7 @@ fn reply(inbox: &inbox::Model) -> InboxReply {
     let latency = Duration::from_millis(inbox.latency_ms.unsigned_abs());
     match inbox.fault {
         Some(fault) => InboxReply::Fault(fault),
-        None if latency >= WEBHOOK_ANSWER => InboxReply::Fault(InboxFault::Hang),
+        None if latency >= WEBHOOK_TIMEOUT => InboxReply::Fault(InboxFault::Hang),
         None => InboxReply::Status(u16::try_from(inbox.status).unwrap_or(200), latency),
     }
 }

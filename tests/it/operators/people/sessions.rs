@@ -33,14 +33,14 @@ async fn signing_out_ends_one_session_and_everywhere_ends_all_of_the_person(data
         sessions.push(signed_in(&app, &provider, person(subject)).await);
     }
     let kept = sessions[0].cookie.clone();
-    let form = carried(&sessions[0].page("/accounts").await);
+    let form = csrf_token(&sessions[0].page("/accounts").await);
     for path in ["/dashboard/sign-out", "/dashboard/sign-out/everywhere"] {
         refused(&sessions[0].post(path, &[]).await, 403, "was not sent by a page of your session");
     }
     led(&sessions[0].post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
     sessions[0].cookie = kept;
     led(&sessions[0].get("/dashboard/accounts").await, "/dashboard/sign-in");
-    let form = carried(&sessions[1].page("/accounts").await);
+    let form = csrf_token(&sessions[1].page("/accounts").await);
     led(&sessions[1].post("/dashboard/sign-out/everywhere", &[("form", &form)]).await, "/dashboard/sign-in");
     led(&sessions[2].get("/dashboard/accounts").await, "/dashboard/sign-in");
     sessions[3].page("/accounts").await;
@@ -60,7 +60,7 @@ async fn every_copy_knows_a_session_and_its_end(database: Database) {
     let copy = app.copy().await;
     let mut beside = Browser::with_client(Client::new(copy.router.clone(), None));
     beside.cookie.clone_from(&browser.cookie);
-    let form = carried(&beside.page("/accounts").await);
+    let form = csrf_token(&beside.page("/accounts").await);
     led(&beside.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
     led(&browser.get("/dashboard/accounts").await, "/dashboard/sign-in");
 }

@@ -1,5 +1,6 @@
-//! What servers change in a source while it is copied. Triggers record the keys of all rows that are written; a round copies those
-//! rows. The same triggers end all writing once the installation has moved: whatever server, of whichever release, writes there.
+//! The changes that servers make in a source while it is copied. Triggers record the keys of all rows that are written; a round
+//! copies those rows. The same triggers end all writing once the installation has moved: whatever server, of whichever release,
+//! writes there.
 
 use std::ops::RangeInclusive;
 

@@ -109,7 +109,7 @@ impl<'s, E> FollowingCopy<'s, E> {
 
 /// An installation that has moved: both databases as they were then, whatever servers write to the copy meanwhile.
 pub struct Moved {
-    /// For how long servers have refused changes.
+    /// The time for which servers have refused changes.
     pub refused_for: Duration,
     tables: Vec<Table>,
     source: Snapshot,

@@ -1,6 +1,7 @@
 //! Rows on their way. A row has one encoding, that of PostgreSQL's binary COPY: it is sent to PostgreSQL, and its checksum
 //! is compared on both sides.
 
+use base::hexadecimal;
 use futures::{Stream, TryStreamExt};
 use sea_orm::{DbErr, Value};
 use sha2::{Digest as _, Sha256};
@@ -105,12 +106,7 @@ impl Digest {
     }
 
     fn sum(&self) -> String {
-        use std::fmt::Write;
-
-        self.hash.clone().finalize().iter().fold(String::new(), |mut sum, byte| {
-            let _ = write!(sum, "{byte:02x}");
-            sum
-        })
+        hexadecimal::encode(&self.hash.clone().finalize())
     }
 
     pub fn of_table(&self, table: &str) -> CopiedTable {

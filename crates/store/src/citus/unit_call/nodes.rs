@@ -12,7 +12,7 @@ use sea_orm::{ConnectionTrait, Database, DbBackend, DbErr, Statement};
 use tokio::time::timeout;
 
 use super::has_function;
-use crate::connect::{OF_PLANS, PATIENCE, POSTGRES_CACHED, options};
+use crate::connect::{OF_PLANS, POSTGRES_CACHED, TIMEOUTS, options};
 use crate::limits::GROUPS_MAX;
 use crate::postgres::pool::{PostgresPool, Transaction};
 
@@ -24,7 +24,7 @@ const KNOWN_FOR: Duration = Duration::from_mins(1);
 /// The same while a node is not reached directly.
 const RETRIED_AFTER: Duration = Duration::from_secs(10);
 /// The time that a node may take to accept a connection, and to answer.
-const NODE_PATIENCE: Duration = Duration::from_secs(2);
+const NODE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connections to a node: few, because each one's session prepares the statements of every shard.
 const CALLS_MAX: u8 = 2 * GROUPS_MAX;
@@ -34,10 +34,10 @@ const CALLS_MAX: u8 = 2 * GROUPS_MAX;
 async fn connections(url: &str, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
     let mut options = options(url, CALLS_MAX.into());
     if node.is_some() {
-        options.acquire_timeout(NODE_PATIENCE);
+        options.acquire_timeout(NODE_TIMEOUT);
     }
     options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
-        let postgres = postgres.options(PATIENCE).options(OF_PLANS).statement_cache_capacity(POSTGRES_CACHED);
+        let postgres = postgres.options(TIMEOUTS).options(OF_PLANS).statement_cache_capacity(POSTGRES_CACHED);
         match &node {
             Some((host, port)) => postgres.host(host).port(*port),
             None => postgres,
@@ -83,7 +83,7 @@ impl Node {
             let answer = row.map(|row| row.try_get::<String>("", "result")).transpose()?;
             Ok::<_, DbErr>((answer, has_function(&self.connections).await?))
         };
-        let answers = timeout(NODE_PATIENCE, answers).await.map_err(|_| "it does not answer".to_owned())?;
+        let answers = timeout(NODE_TIMEOUT, answers).await.map_err(|_| "it does not answer".to_owned())?;
         let (answer, has_function) = answers.map_err(|error| error.to_string())?;
         if answer.as_deref() != Some(identity) {
             return Err("another server answers".to_owned());

@@ -1,4 +1,4 @@
-//! How a unit's writes leave: in a group, as one call of a function, as one statement, or one after the other.
+//! The commit of a unit's writes: in a group, as one call of a function, as one statement, or one after the other.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which requests are disturbed, and how: by the seed, and by how often an operation was called.
+//! Chooses the requests that are disturbed, and their faults: by the seed, and by how often an operation was called.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::traffic::Sent;
 
-/// What the world does to a request.
+/// The fault that disturbs a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The request is done, and its answer is lost.
@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// How often the same request is disturbed: a client that tries three times succeeds.
+/// The number of times that the same request is disturbed: a client that tries three times succeeds.
 const TIMES_MAX: u32 = 2;
 
 /// Decides about requests.
@@ -50,9 +50,9 @@ pub struct FaultPlan {
 
 #[derive(Default)]
 struct State {
-    /// How often each operation was called.
+    /// The number of calls of each operation.
     calls: HashMap<String, u64>,
-    /// How often each request was disturbed.
+    /// The number of times that each request was disturbed.
     disturbed: HashMap<String, u32>,
 }
 

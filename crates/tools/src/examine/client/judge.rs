@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::traffic::Sent;
 
-/// What a good client does.
+/// The rules that a good client keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -19,7 +19,7 @@ pub enum Rule {
     SameRequest,
     /// A client waits as long as it is told.
     RetryAfter,
-    /// What was declined is not sent again.
+    /// A declined request is not sent again.
     Decline,
     /// Somebody reads each parameter.
     Parameters,
@@ -76,11 +76,11 @@ pub struct Finding {
     /// The number of the request; none if it is about all of them.
     pub request: Option<usize>,
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The description of the mistake.
     pub text: String,
 }
 
-/// What clocks and networks may take off a pause.
+/// The time that clocks and networks may take off a pause.
 const TOLERANCE: Duration = Duration::from_millis(50);
 
 /// Judges requests in the order in which they came.

@@ -31,9 +31,9 @@ use super::traffic::{Sent, secret_key};
 use crate::document::Operations;
 use crate::known_api::{KnownApi, KnownError};
 
-/// How late a slow answer is.
+/// The delay of a slow answer.
 const SLOW: Duration = Duration::from_millis(1500);
-/// What a busy server asks for, in seconds.
+/// The pause that a busy server asks for, in seconds.
 const RETRY_AFTER: u64 = 1;
 const OF_CONNECTION: [HeaderName; 4] =
     [header::CONNECTION, header::CONTENT_LENGTH, header::HOST, header::TRANSFER_ENCODING];
@@ -46,7 +46,7 @@ pub struct Proxy {
     errors: ProxyErrors,
     plan: FaultPlan,
     began: Instant,
-    /// Read while an answer is under way.
+    /// Locked for reading while an answer is in flight.
     answering: RwLock<()>,
     traffic: Mutex<Traffic>,
 }
@@ -65,7 +65,7 @@ impl ProxyErrors {
     }
 }
 
-/// What has passed.
+/// The traffic so far.
 pub struct Traffic {
     /// The requests, in the order of their answers.
     pub sent: Vec<Sent>,

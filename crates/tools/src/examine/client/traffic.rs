@@ -1,4 +1,4 @@
-//! What a client has sent, as far as it is judged: no secret is kept.
+//! The requests that a client has sent, as far as they are judged: no secret is kept.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use crate::document::{Operation, Operations};
 pub struct Sent {
     /// Its number, in the order of the answers.
     pub number: usize,
-    /// When it came, since the start.
+    /// The time at which it came, since the start.
     pub at: Duration,
-    /// When it was answered.
+    /// The time at which it was answered, since the start.
     pub answered_at: Duration,
     /// The time of the day at which it came.
     pub time: String,
@@ -40,7 +40,7 @@ pub struct Sent {
     pub unread: Vec<String>,
     /// Parameters of the query that look like secrets.
     pub secrets: Vec<String>,
-    /// What was done to it.
+    /// The fault that disturbed it.
     pub fault: Option<Fault>,
     /// The status that the client has got; none if the connection ended.
     pub status: Option<u16>,

@@ -7,7 +7,7 @@ use entity::TimeSpan;
 
 use super::material::{Delivery, Draft, Manner, Material};
 
-/// What a good receiver answers.
+/// The answer of a good receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Any 2xx.
@@ -36,7 +36,7 @@ impl Expected {
 pub struct Case {
     pub name: &'static str,
     pub sent: &'static str,
-    /// What a good receiver answers.
+    /// The answer of a good receiver.
     pub expected: Expected,
     pub why: &'static str,
     /// The heading of docs/webhooks.md that says more.
@@ -55,7 +55,7 @@ const RETRIES: &str = "retries";
 const NEW_KEY: &str = "a-new-key";
 const BY_HAND: &str = "without-a-library";
 
-/// How many events a burst has, and how many are in flight.
+/// The number of events of a burst, and the number of them in flight.
 const BURST: u64 = 100;
 const BURST_AT_ONCE: usize = 20;
 /// The time that a slow sender takes.

@@ -1,4 +1,4 @@
-//! What deliveries are made of: real events, the receiver's key, and draws that depend only on the seed and the case.
+//! The material of deliveries: real events, the receiver's key, and draws that depend only on the seed and the case.
 
 use std::error::Error;
 use std::io::Write;
@@ -20,12 +20,12 @@ use sha2::{Digest, Sha256};
 use super::cases::Expected;
 use crate::events::Event;
 
-/// What a case is made of.
+/// The material of a case.
 pub struct Material<'a> {
     /// The events that happened in the account; at least one.
     pub happened: &'a [Event],
     pub key: &'a Secret,
-    /// What draws depend on.
+    /// The seed, on which draws depend.
     pub seed: u64,
     pub case: &'static str,
     /// The time, by the machine's clock.
@@ -129,7 +129,7 @@ impl Draft {
     }
 }
 
-/// How a body is sent.
+/// The manner in which a body is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     /// At once.
@@ -144,9 +144,9 @@ pub enum Manner {
 pub struct Delivery {
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// How the body is sent.
+    /// The manner in which the body is sent.
     pub manner: Manner,
-    /// What a good receiver answers, if that is not what the case says.
+    /// The answer of a good receiver, if it is not that of the case.
     pub expected: Option<Expected>,
 }
 

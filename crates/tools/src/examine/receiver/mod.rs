@@ -227,7 +227,7 @@ struct CaseResult {
     passed: bool,
     /// The status of the first answer that is not as expected, or else of the last one; null without an answer.
     status: Option<u16>,
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     error: Option<&'static str>,
     error_description: Option<&'static str>,
     /// The longest time of an answer.

@@ -9,7 +9,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use outbound::OutboundError;
-use outbound::limits::WEBHOOK_ANSWER;
+use outbound::limits::WEBHOOK_TIMEOUT;
 use reqwest::{Body, Client};
 
 use super::cases::Expected;
@@ -24,12 +24,12 @@ pub struct Sender {
     url: String,
 }
 
-/// What came back.
+/// The answer of the receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
     /// The status, or why there is none.
     pub status: Result<u16, OutboundError>,
-    /// How long it took.
+    /// The time that it took, in milliseconds.
     pub ms: u64,
 }
 
@@ -58,7 +58,7 @@ impl Sender {
         let began = Instant::now();
         let Delivery { headers, body, manner, .. } = delivery;
         let request = self.client.post(&self.url).headers(headers).header(CONNECTION, "close");
-        let request = request.header(CONTENT_LENGTH, body.len()).timeout(WEBHOOK_ANSWER);
+        let request = request.header(CONTENT_LENGTH, body.len()).timeout(WEBHOOK_TIMEOUT);
         let answer = request.body(streamed(body, manner)).send().await;
         let status =
             answer.map(|answer| answer.status().as_u16()).map_err(|error| OutboundError::from_error(&error));

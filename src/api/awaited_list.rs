@@ -12,11 +12,11 @@ use crate::params::Waiting;
 use crate::services::page::{AwaitedList, ListPage};
 
 /// Reads a page of a list once it has as many records as the client waits for: at most so long, or until the server wants no new
-/// work or the connection for another client. Meanwhile the request holds no permit and no page; afterwards it checks when it is its turn, and takes as much memory as
-/// its answer turns out to need.
+/// work or the connection for another client. Meanwhile the request holds no permit and no page; afterwards it checks when it is
+/// its turn, and takes as much memory as its answer turns out to need.
 ///
 /// Refusals: those of the list.
-pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
+pub async fn await_page<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
     let Waiting { count, wait } = list.waiting();
     if wait.is_zero() {
         return Box::pin(page(app, list)).await;
@@ -40,7 +40,7 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
             }
         });
         let is_over = waited.await.unwrap_or(true);
-        let _turn = app.memory.arrivals.turn().await;
+        let _permit = app.memory.arrivals.check_permit().await;
         so_far = arriving.so_far();
         let page = Box::pin(page(app, list)).await?;
         if is_over || page.count >= count {

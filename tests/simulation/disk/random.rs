@@ -1,1 +1,0 @@
-../../it/harness/random.rs
