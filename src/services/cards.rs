@@ -109,7 +109,8 @@ pub fn copy(ctx: &Context, card: &card::Model, credentials: CardCredentials) -> 
 /// Returns the row of a token that may be used once within a month.
 pub fn single_use(ctx: &Context, account: &Account, card: ValidatedCard) -> card::Model {
     let mut row = seal(ctx, card);
-    row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
+    let latest = account.now_by(ctx.trusted.latest());
+    row.expires_at = Some(latest.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
     row
 }
 

@@ -46,7 +46,8 @@ pub async fn store(
     let Params { value, mut faults } = params;
     let row = validate(ctx, &caller.account, &value, "", &mut faults);
     let (Some(mut row), true) = (row, faults.is_empty()) else { return Err(faults.into()) };
-    row.expires_at = Some(caller.account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
+    let latest = caller.account.now_by(ctx.trusted.latest());
+    row.expires_at = Some(latest.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
     let unit = idempotency::write(ctx, caller, row, async |tx, row| {
         tx.append(row);
         Ok(BankAccount::from(row.clone()))

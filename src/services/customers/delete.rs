@@ -4,8 +4,7 @@
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{
-    AccountToken, CardToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, card, customer,
-    erasure,
+    AccountToken, CardToken, CustomerToken, JsonText, Listed, Owned, Timestamp, card, customer, erasure,
 };
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
@@ -26,7 +25,7 @@ pub(in crate::services) async fn record(
     tx: &Tx,
     seen: &customer::Model,
     now: Timestamp,
-    erase_after: Option<TimeSpan>,
+    erase_at: Option<Timestamp>,
 ) -> Result<(), Error> {
     let row = locked(tx, seen).await?;
     let last = view(tx, row.clone()).await?;
@@ -34,9 +33,9 @@ pub(in crate::services) async fn record(
     if rows.exec(tx).await?.rows_affected == 0 {
         return Err(deleted_meanwhile());
     }
-    if let Some(after) = erase_after {
+    if let Some(at) = erase_at {
         let cards = JsonText::encode(&card_tokens(tx, row.account_id, row.id).await?)?;
-        plan_erasure(tx, (row.account_id, row.id), cards, (now, now + after)).await?;
+        plan_erasure(tx, (row.account_id, row.id), cards, (now, at)).await?;
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     counts::subtract(tx, row.account_id, Counted::Customers, 1);

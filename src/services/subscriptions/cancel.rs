@@ -1,7 +1,7 @@
 //! Cancels subscriptions: for the merchant, for the customer, or because the customer is deleted.
 
 use entity::subscription::{self, Column, SubscriptionState};
-use entity::{TimeSpan, Timestamp, customer};
+use entity::{Timestamp, customer};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use store::Tx;
@@ -80,9 +80,11 @@ async fn record(
 /// Refusals: `not_found`.
 pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
-    let deletion = (row, caller.account.now, ctx.settings.erase_after);
-    idempotency::write(ctx, caller, deletion, async |tx, (row, now, erase_after)| {
-        delete_customer(tx, row, *now, *erase_after).await
+    let latest = caller.account.now_by(ctx.trusted.latest());
+    let erase_at = ctx.settings.erase_after.map(|after| latest + after);
+    let deletion = (row, caller.account.now, erase_at);
+    idempotency::write(ctx, caller, deletion, async |tx, (row, now, erase_at)| {
+        delete_customer(tx, row, *now, *erase_at).await
     })
     .await
 }
@@ -94,9 +96,9 @@ pub(in crate::services) async fn delete_customer(
     tx: &Tx,
     row: &customer::Model,
     now: Timestamp,
-    erase_after: Option<TimeSpan>,
+    erase_at: Option<Timestamp>,
 ) -> Result<(), Error> {
-    customers::delete::record(tx, row, now, erase_after).await?;
+    customers::delete::record(tx, row, now, erase_at).await?;
     let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
     let rows = visible(row.account_id)
         .filter(Column::CustomerId.eq(row.id))

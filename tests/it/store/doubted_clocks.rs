@@ -7,7 +7,7 @@ use entity::{TimeSpan, Timestamp};
 use serde_json::json;
 
 use crate::harness::sending::post_with;
-use crate::harness::{Answer, App, Client, Installed, charge, fields, operated, rules};
+use crate::harness::{Answer, App, Client, Installed, charge, fields, on_both, operated, rules, token_of};
 
 const HOUR: TimeSpan = TimeSpan::seconds(3600);
 const DAY: TimeSpan = TimeSpan::days(1);
@@ -62,6 +62,26 @@ async fn lived(app: &App) -> (Client, String) {
     audit::seal(app.ctx()).await.unwrap();
     (client, card)
 }
+
+async fn what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app: &mut App) {
+    app.erases_after(TimeSpan::days(30)).await;
+    let client = app.client();
+    let gone = token_of(&client.customer("4200000000000000").await);
+    app.clock.set_by(back(FAR));
+    let card = client.card_token("4200000000000000").await;
+    let key = token_of(&client.restricted_key(&json!({})).await);
+    client.post(&format!("/1/sandbox/keys/{key}/roll"), &json!({ "grace": "1d" })).await.ok(201);
+    client.delete(&format!("/1/customers/{gone}")).await.ok(204);
+    app.clock.set_by(FAR);
+    app.do_due_work().await;
+    client.charge_by(&card).await.ok(201);
+    let due = "SELECT COUNT(*) FROM erasures WHERE due_at IS NOT NULL AND erased_at IS NULL";
+    assert_eq!(app.number(due).await, 1);
+    assert_eq!(app.number("SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted'").await, 2);
+}
+on_both!(what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again, crate::harness::App, |app| {
+    super::what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app)
+});
 
 rules! {
     async fn seconds_of_a_wrong_clock_destroy_nothing_and_double_nothing(app) {
