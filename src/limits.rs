@@ -337,8 +337,6 @@ pub const WAIT_SECONDS_MAX: i64 = 30;
 pub const WAIT_COUNT_MAX: i64 = 1000;
 /// The least time after which a waiting request checks by itself, should messages between copies get lost; the longest is half more.
 pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
-/// The least time after which a waiting request checks by itself where only commands write beside the server.
-pub const WAIT_CHECKS_BESIDE_COMMANDS: Duration = Duration::from_secs(1);
 /// The time for which a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_RETENTION: Duration = Duration::from_secs(35);
 /// The number of waiting requests that check at the same time.

@@ -153,10 +153,10 @@ impl Day {
     }
 }
 
-/// Columns of instants are compared with it: `COLUMN.created_at.lt(now)`.
+/// Columns of instants are compared with a [`Timestamp`]: `COLUMN.created_at.lt(now)`.
 impl DateTimeLikeValue for Timestamp {}
 
-/// Columns of spans are compared with it.
+/// Columns of spans are compared with a [`TimeSpan`].
 impl TimeLikeValue for TimeSpan {}
 
 /// A part of a millisecond counts as a whole one, so that what came before the time stays before it.

@@ -155,7 +155,8 @@ pub async fn authenticate_publishable_key(
 }
 
 /// Returns the Basic user. The colon may be missing, or follow the encoded text; a password is ignored; an empty user
-/// is none. Without a password all colons but the last are the user's: a configured key may have some.
+/// is none. If the text ends in one colon, all before it is the user, because a configured key may have colons; otherwise the user ends
+/// at the first.
 pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

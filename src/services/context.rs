@@ -117,6 +117,12 @@ impl Context {
         }
     }
 
+    /// Returns the wall-clock time at which a replaced key ends: after a grace by the later of the times that may be now, so that it does
+    /// not go too early; without a grace now.
+    pub(super) fn end_after(&self, grace: TimeSpan) -> Timestamp {
+        if grace == TimeSpan::ZERO { self.clock.now() } else { self.trusted.latest() + grace }
+    }
+
     /// Deletes rows in a unit of their own.
     pub(super) async fn delete<E: EntityTrait>(&self, rows: DeleteMany<E>) -> Result<(), Error> {
         let unit = self.store.write(rows, async |tx, rows| {
@@ -153,6 +159,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Returns the caller of a write without an Idempotency-Key.
+    pub fn without_key(account: Account) -> Self {
+        Self { account, claim: None, condition: None }
+    }
+
     /// Claims the Idempotency-Key as a part of a unit, and requires the account to be current.
     ///
     /// Refusals: `unauthorized`, `idempotency_key_in_use`.
@@ -177,13 +188,6 @@ impl Caller {
 pub trait WriteCondition: fmt::Debug + Send + Sync {
     /// Refuses the write, or records what goes with it.
     fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>>;
-}
-
-impl Caller {
-    /// Returns the caller of a write without an Idempotency-Key.
-    pub fn without_key(account: Account) -> Self {
-        Self { account, claim: None, condition: None }
-    }
 }
 
 impl Account {

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect, Select,
+    QuerySelect, Select, Statement,
 };
 use store::{Tx, about};
 
@@ -56,6 +56,20 @@ pub async fn number_committed(ctx: &Context) -> Result<(), Error> {
         }
     }
     numbered
+}
+
+/// Returns a number that changes whenever another process has written to SQLite's file; `None` on PostgreSQL, where copies announce what
+/// they commit.
+pub async fn foreign_writes(ctx: &Context) -> Result<Option<i64>, Error> {
+    if ctx.store.backend() == DbBackend::Postgres {
+        return Ok(None);
+    }
+    let unit = ctx.store.write((), async |tx, ()| {
+        // As the only connection sees it that writes in this process.
+        let version = Statement::from_string(DbBackend::Sqlite, "PRAGMA data_version");
+        Ok(tx.query_one_raw(version).await?.map(|row| row.try_get_by_index(0)).transpose()?)
+    });
+    unit.await
 }
 
 /// Returns the last number that an account has given.

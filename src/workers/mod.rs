@@ -12,14 +12,13 @@ use crate::limits::{
     CLOCK_NOTE_INTERVAL, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITE_INTERVAL,
 };
 use crate::services::due_work_registry;
+use crate::services::memory::arrivals::Topic;
 use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
 const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 
-/// Starts a loop for each kind of due work, the webhook dispatcher, and loops that note the time, read new data keys, record uses of keys,
-/// write the request log, number events, seal the audit trail, share attacks by card testers, repeat erasures and check that
-/// SQLite's file is still there. They end with the process; work that they leave is due again.
+/// Starts the workers. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in due_work_registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.
@@ -58,6 +57,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     tokio::spawn(number_events(Ctx::clone(ctx)));
+    tokio::spawn(watch_commands(Ctx::clone(ctx)));
     tokio::spawn(seal_trail(Ctx::clone(ctx)));
     tokio::spawn(notice_card_testing(Ctx::clone(ctx)));
     tokio::spawn(receive_announcements(Ctx::clone(ctx)));
@@ -98,6 +98,26 @@ async fn number_events(ctx: Ctx) {
         tokio::time::sleep(PAUSE).await;
         if let Err(error) = event_sequence::number_committed(&ctx).await {
             tracing::warn!(%error, "events were not numbered; their next reader does it");
+        }
+    }
+}
+
+/// Makes requests that wait for events check once a command beside this server on SQLite has written: it announces nothing.
+async fn watch_commands(ctx: Ctx) {
+    let mut seen = None;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if !ctx.memory.arrivals.has_waiters(Topic::Events) {
+            continue;
+        }
+        match event_sequence::foreign_writes(&ctx).await {
+            Ok(None) => return,
+            Ok(writes) if writes == seen => {}
+            Ok(writes) => {
+                seen = writes;
+                ctx.memory.arrivals.check_all(Topic::Events);
+            }
+            Err(error) => tracing::warn!(%error, "waiting requests do not see what commands do"),
         }
     }
 }

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_busy_server_is_asked_again_as_long_as_there_is_patience() {
+    async fn a_busy_server_is_asked_again_until_a_time_limit() {
         let minute = Duration::from_mins(1);
         for (head, times) in [
             ("503 Unavailable\r\nRetry-After: 1", 2),

@@ -83,8 +83,8 @@ impl WalletAToken {
         }
         let ephemeral = decoded(&self.header.ephemeral_public_key)?;
         let data = decoded(&self.data)?;
-        let payment = hexadecimal(&self.header.transaction_id)?;
-        let application = self.header.application_data.as_deref().map(hexadecimal).transpose()?;
+        let payment = decoded_hexadecimal(&self.header.transaction_id)?;
+        let application = self.header.application_data.as_deref().map(decoded_hexadecimal).transpose()?;
         let signed =
             [&ephemeral, &data, &payment, &application.unwrap_or_default()].map(Vec::as_slice).concat();
         let signed_at = signature::verify(&decoded(&self.signature)?, &signed, &roots.wallet_a, now)?;
@@ -143,11 +143,9 @@ fn symmetric_key(secret: &SecretKey, public: &PublicKey, merchant_id: &str) -> Z
     Zeroizing::new(hash.finalize().into())
 }
 
-fn hexadecimal(text: &str) -> Result<Vec<u8>, Unreadable> {
-    if text.len() > 2 * PAYMENT_BYTES_MAX || !text.len().is_multiple_of(2) {
+fn decoded_hexadecimal(text: &str) -> Result<Vec<u8>, Unreadable> {
+    if text.len() > 2 * PAYMENT_BYTES_MAX {
         return Err(Unreadable);
     }
-    let digit =
-        |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or(Unreadable);
-    text.as_bytes().chunks_exact(2).map(|pair| Ok(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    hexadecimal::decode(text).ok_or(Unreadable)
 }

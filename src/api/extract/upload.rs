@@ -66,7 +66,7 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
     }
     app.admission.enter(request_context::account()).await?;
     // Strict handling refuses files that no parameter takes; otherwise a blank text changes nothing.
-    for other in others {
+    for other in others.into_iter().filter(|name| !name.is_empty()) {
         form.tree.entry(other).or_insert_with(|| "".into());
     }
     // A browser sends an empty file without a name if the user chose none.

@@ -22,7 +22,7 @@ use crate::services::memory::key_uses::UsedKey;
 /// Refusals: `unauthorized` if there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {
     let keys = ApiKeyPair::mint(&ctx.random);
-    let until = ctx.clock.now() + grace;
+    let until = ctx.end_after(grace);
     let named = |kind: KeyKind, key: &Secret| UsedKey::hashing(&ctx.vault, account, kind, key).name();
     let detail = json!({
         "secret_key": named(KeyKind::Secret, &keys.secret),

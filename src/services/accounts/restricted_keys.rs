@@ -113,7 +113,7 @@ pub async fn roll(
     let (restriction, hash) = (restriction_of(&former)?, former.hash.clone());
     may_give(&caller.account, &restriction, former.valid_until)?;
     let minted = MintedKey::new(ctx, &caller.account, restriction, former.valid_until)?;
-    let ends = ctx.trusted.latest() + grace;
+    let ends = ctx.end_after(grace);
     let until = former.valid_until.map_or(ends, |end| end.min(ends));
     let rolling = (former, minted, until, wall);
     let unit = idempotency::write(ctx, caller, rolling, async |tx, (former, minted, until, wall)| {

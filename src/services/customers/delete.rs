@@ -18,7 +18,7 @@ use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::{cards, counts, events};
 
 /// Deletes a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as
-/// it was. With a time span, its personal data is erased so long afterwards.
+/// it was. With `erase_at`, its personal data is erased at that time.
 ///
 /// Refusals: `not_found`.
 pub(in crate::services) async fn record(

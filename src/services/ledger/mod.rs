@@ -155,8 +155,8 @@ pub async fn covers(
 }
 
 /// Returns the merchant's book, all of it or as available up to a day, without deposits that have not arrived. Credits
-/// of other units in this commit count: a unit that sees their records must see their money. Debits count whatever their day: a request
-/// that began before midnight may come after one that began later.
+/// of other units in this commit count: a unit that sees their records must see their money. Debits of [`debit_all`]
+/// count whatever their day: a request that began before midnight may come after one that began later.
 async fn available_balance(
     tx: &Tx,
     account: AccountToken,

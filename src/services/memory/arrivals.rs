@@ -9,7 +9,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use base::mutex::lock;
 use base::random::random;
@@ -20,9 +19,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use crate::limits::{
-    REMOTE_WAIT_RETENTION, WAIT_CHECK_PERMITS, WAIT_CHECKS, WAIT_CHECKS_BESIDE_COMMANDS, WAIT_COUNT_MAX,
-};
+use crate::limits::{REMOTE_WAIT_RETENTION, WAIT_CHECK_PERMITS, WAIT_CHECKS, WAIT_COUNT_MAX};
 
 /// The account and the kind of the records that requests wait for.
 type Subject = (AccountToken, Topic);
@@ -121,8 +118,8 @@ impl Waiter {
 /// The announcements of the records that a request waits for, until dropped.
 pub struct ArrivalWatch {
     waiter: Arc<Waiter>,
-    /// The time to check without an announcement, and the interval from then on.
-    check_at: Option<(Instant, Duration)>,
+    /// The time to check without an announcement, should messages get lost.
+    check_at: Option<Instant>,
 }
 
 impl ArrivalWatch {
@@ -136,9 +133,9 @@ impl ArrivalWatch {
         lock(&self.waiter.progress).enough = so_far + missing;
         match self.check_at {
             None => self.waiter.until_enough().await,
-            Some((check_at, interval)) => {
+            Some(check_at) => {
                 if timeout_at(check_at, self.waiter.until_enough()).await.is_err() {
-                    self.check_at = Some((next_check(interval), interval));
+                    self.check_at = Some(next_check());
                 }
             }
         }
@@ -175,18 +172,8 @@ impl Arrivals {
             }
         }
         self.enqueue(Message::Waits((account, topic)));
-        let check_at = self.check_interval(topic).map(|interval| (next_check(interval), interval));
+        let check_at = self.outgoing.as_ref().map(|_| next_check());
         ArrivalWatch { waiter, check_at }
-    }
-
-    /// Returns the interval at which to check without an announcement: the messages of copies may get lost, and a command beside
-    /// a server on SQLite sends none about its events.
-    const fn check_interval(&self, topic: Topic) -> Option<Duration> {
-        match (&self.outgoing, topic) {
-            (Some(_), _) => Some(WAIT_CHECKS),
-            (None, Topic::Events) => Some(WAIT_CHECKS_BESIDE_COMMANDS),
-            (None, Topic::Requests | Topic::Deliveries) => None,
-        }
     }
 
     /// Waits for a permit to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as
@@ -204,6 +191,18 @@ impl Arrivals {
             waiters.iter().filter_map(Weak::upgrade).any(|waiter| waiter.wanted.has(labels))
         });
         local_waiters || self.has_remote_waiters((account, topic))
+    }
+
+    /// Returns whether a request of this process waits for records of this topic, of any account.
+    pub fn has_waiters(&self, topic: Topic) -> bool {
+        let is_waiting = |waiters: &Vec<Weak<Waiter>>| waiters.iter().any(|waiter| waiter.strong_count() > 0);
+        lock(&self.local_waiters).iter().any(|((_, of), waiters)| *of == topic && is_waiting(waiters))
+    }
+
+    /// Makes all requests of this process check that wait for records of this topic: another process may have committed some.
+    pub fn check_all(&self, topic: Topic) {
+        let local_waiters = lock(&self.local_waiters);
+        check(local_waiters.iter().filter(|((_, of), _)| *of == topic).flat_map(|(_, waiters)| waiters));
     }
 
     fn has_remote_waiters(&self, subject: Subject) -> bool {
@@ -299,9 +298,9 @@ impl Arrivals {
 }
 
 /// Returns the time at which a request checks by itself: requests that came at the same time check at different times.
-fn next_check(interval: Duration) -> Instant {
+fn next_check() -> Instant {
     let [part] = random::<1>();
-    Instant::now() + interval + interval / 2 * u32::from(part) / u32::from(u8::MAX)
+    Instant::now() + WAIT_CHECKS + WAIT_CHECKS / 2 * u32::from(part) / u32::from(u8::MAX)
 }
 
 /// Makes requests check, because messages may have been lost.

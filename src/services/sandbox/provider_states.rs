@@ -56,10 +56,14 @@ pub async fn change(
 ///
 /// Refusals: `idempotency_key_in_use`.
 async fn claim(ctx: &Context, caller: &Caller) -> Result<(), Error> {
-    let Some(claim) = &caller.claim else { return Ok(()) };
-    let data = (caller.account.id(), Arc::clone(claim), ctx.trusted.latest());
-    ctx.store.write(data, async |tx, (account, claim, at)| claim.record(tx, *account, *at)).await?;
-    claim.mark_owned();
+    if caller.claim.is_none() {
+        return Ok(());
+    }
+    let unit = ctx.store.write((caller.clone(), ctx.trusted.latest()), async |tx, (caller, claimed_at)| {
+        caller.require_and_claim(tx, *claimed_at).await
+    });
+    unit.await?;
+    caller.confirm();
     Ok(())
 }
 

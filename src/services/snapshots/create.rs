@@ -74,7 +74,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<CreateSnapshotUnit, Er
         schema_steps: store::schema_steps(),
         row_count: i64::try_from(pages.rows).unwrap_or(i64::MAX),
         bytes: i64::try_from(pages.bytes).unwrap_or(i64::MAX),
-        remove_at: ctx.clock.now() + SNAPSHOT_RETENTION,
+        remove_at: ctx.trusted.latest() + SNAPSHOT_RETENTION,
         created_at: account.now,
     };
     Ok(CreateSnapshotUnit { row, is_begun: false, parts: parts.collect(), files })

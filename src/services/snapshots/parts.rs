@@ -208,7 +208,7 @@ impl MarkedRestore {
             };
             while some().await? >= PART {}
         }
-        let words = || ctx.store.write(owner, async |tx, owner| drop_words(tx, *owner).await);
+        let words = || ctx.store.write(owner, async |tx, owner| remove_words(tx, *owner).await);
         while words().await? >= PART {}
         for (n, rows) in self.contents.rows.iter().enumerate() {
             if LAST.contains(&rows.table()) {
@@ -247,7 +247,7 @@ async fn wait_after(ctx: &Context, row: &snapshot::Model, error: &Error) -> Resu
     Ok(())
 }
 
-async fn drop_words(tx: &Tx, owner: AccountToken) -> Result<u64, Error> {
+async fn remove_words(tx: &Tx, owner: AccountToken) -> Result<u64, Error> {
     tx.pass_fence(owner).await?;
     rebuild::remove_some(tx, owner, PART).await
 }

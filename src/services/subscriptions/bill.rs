@@ -9,7 +9,7 @@ use entity::{ChargeToken, Owned, Timestamp, card, charge, customer, plan};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use store::Tx;
 
-use super::course::{Bill, next_interval, punctual_billing_at};
+use super::course::{Bill, next_interval};
 use super::create::order;
 use super::record_outcome::{BillPayment, BillingOutcome, record_failed_renewal};
 use super::rows::{lock_subscription, plan_by_id, put};
@@ -90,10 +90,7 @@ impl DueWork for BillingWork {
 
 /// Returns the token of the charge that pays a bill (`docs/decisions.md`, 479). Attempts never have the same number.
 fn renewal_token(ctx: &Context, row: &subscription::Model, bill: &Bill) -> ChargeToken {
-    ctx.token_of_due(
-        punctual_billing_at(row),
-        &format!("renewal {} {} {}", row.id, bill.number, row.attempt + 1),
-    )
+    ctx.token_of_due(row.finishes_at, &format!("renewal {} {} {}", row.id, bill.number, row.attempt + 1))
 }
 
 /// Returns what a worker reports of a bill.

@@ -162,14 +162,6 @@ pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model 
     }
 }
 
-/// Returns when the next interval is billed, or billed again, by a server that is never late. Unlike `next_billing_at` it does not depend
-/// on when a failure was recorded.
-pub fn punctual_billing_at(row: &Model) -> Timestamp {
-    let retries = usize::try_from(row.failures).unwrap_or_default();
-    let pause = retries.checked_sub(1).and_then(|retry| RENEWAL_RETRIES.get(retry));
-    pause.map_or(row.finishes_at, |pause| row.finishes_at + *pause)
-}
-
 /// Ends billing: at once, or after the paid interval.
 pub fn end_billing(row: &Model, step: SubscriptionTransition, now: Timestamp) -> Model {
     Model {

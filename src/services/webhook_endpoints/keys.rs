@@ -112,6 +112,7 @@ pub async fn rotate(
             endpoint,
             fresh: generate_key(&ctx.random),
             grace,
+            until: caller.account.now_by(ctx.trusted.latest()) + grace,
             now: caller.account.now,
             data_keys: ctx.vault.data_keys(),
         };
@@ -132,6 +133,8 @@ struct RotateKeyUnit {
     endpoint: WebhookEndpointToken,
     fresh: Secret,
     grace: TimeSpan,
+    /// The end of the former key, by the later of the times that may be now.
+    until: Timestamp,
     now: Timestamp,
     data_keys: Arc<DataKeys>,
 }
@@ -170,7 +173,7 @@ impl RotateKeyUnit {
         let own =
             self.data_keys.open(&own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed)?;
         let sealed = self.data_keys.seal(&former_context(row.account_id, row.id), &own);
-        Ok(Some((sealed.bytes, self.now + self.grace)))
+        Ok(Some((sealed.bytes, self.until)))
     }
 }
 

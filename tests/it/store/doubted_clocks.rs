@@ -71,13 +71,18 @@ async fn what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app: &
     let card = client.card_token("4200000000000000").await;
     let key = token_of(&client.restricted_key(&json!({})).await);
     client.post(&format!("/1/sandbox/keys/{key}/roll"), &json!({ "grace": "1d" })).await.ok(201);
+    let leaked = token_of(&client.restricted_key(&json!({})).await);
+    client.post(&format!("/1/sandbox/keys/{leaked}/roll"), &json!({ "grace": "0h" })).await.ok(201);
+    let now = app.ctx().clock.now().millis();
+    let ended = format!("SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted' AND valid_until <= {now}");
+    assert_eq!(app.number(&ended).await, 1, "at once");
     client.delete(&format!("/1/customers/{gone}")).await.ok(204);
     app.clock.set_by(FAR);
     app.do_due_work().await;
     client.charge_by(&card).await.ok(201);
     let due = "SELECT COUNT(*) FROM erasures WHERE due_at IS NOT NULL AND erased_at IS NULL";
     assert_eq!(app.number(due).await, 1);
-    assert_eq!(app.number("SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted'").await, 2);
+    assert_eq!(app.number("SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted'").await, 3);
 }
 on_both!(what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again, crate::harness::App, |app| {
     super::what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app)

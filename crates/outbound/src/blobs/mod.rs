@@ -79,14 +79,7 @@ impl Mark {
 
 /// Returns the signature that hexadecimal digits spell. Anything else is none, and nobody's.
 fn signature_of(digits: &str) -> Option<[u8; 32]> {
-    let mut signature = [0; 32];
-    if digits.len() != 2 * signature.len() {
-        return None;
-    }
-    for (at, byte) in signature.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
-    Some(signature)
+    hexadecimal::decode(digits)?.try_into().ok()
 }
 
 /// The name of a file's blob. No part of it comes from a client.

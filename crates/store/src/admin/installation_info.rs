@@ -40,7 +40,7 @@ pub(crate) const FOLLOWED_BY: &str = "followed_by";
 pub(crate) const MOVED_TO: &str = "moved_to";
 /// The beginning of the entry of an account whose rows a snapshot replaces in several commits.
 pub const RESTORING: &str = "restoring ";
-/// Those of a copy, which are of a database and not of its installation, as SQL lists them.
+/// The entries of a copy, as SQL lists them: they are of a database and not of its installation.
 pub(crate) const MARKS: &str = "'copying', 'followed_by', 'moved_to'";
 
 /// A key of the vault.

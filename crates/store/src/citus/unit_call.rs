@@ -30,7 +30,7 @@ const BODY: &str = "$function$";
 
 const CALL: &str = "SELECT write_unit($1, $2, $3, $4, $5, $6, $7) AS derived";
 
-/// The patience of a unit with the rows and shards that others have locked, and that of a group: a group that waits is written unit
+/// The lock timeout of a unit, for rows and shards that others have locked, and that of a group: a group that waits is written unit
 /// by unit, so that no unit waits for another unit's row.
 const LOCK_TIMEOUTS: [&str; 2] = ["5s", "200ms"];
 

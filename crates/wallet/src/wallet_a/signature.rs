@@ -204,7 +204,7 @@ mod tests {
     use rustls::pki_types::pem::PemObject as _;
 
     use super::*;
-    use crate::{WalletAToken, decoded, wallet_a};
+    use crate::{WalletAToken, decoded};
 
     const TOKEN: &str = include_str!("../../tests/fixtures/wallet_a_token.json");
     const ROOT: &[u8] = include_bytes!("../../tests/fixtures/wallet_a_root.pem");
@@ -219,7 +219,7 @@ mod tests {
         let token: WalletAToken = serde_json::from_str(TOKEN).unwrap();
         let roots = [CertificateDer::from_pem_slice(ROOT).unwrap()];
         let signature = decoded(&token.signature).unwrap();
-        let payment = wallet_a::hexadecimal(&token.header.transaction_id).unwrap();
+        let payment = base::hexadecimal::decode(&token.header.transaction_id).unwrap();
         let content =
             [decoded(&token.header.ephemeral_public_key).unwrap(), decoded(&token.data).unwrap(), payment]
                 .concat();
