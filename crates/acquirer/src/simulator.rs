@@ -254,7 +254,7 @@ impl Acquirer for Simulator {
     }
 }
 
-/// Returns whether a reference is a simulator's and foretells a dispute.
+/// Returns whether a reference is a simulator's and announces a dispute.
 pub fn foretells_dispute(reference: &str) -> bool {
     aftermath(reference) == Some(Aftermath::Disputed)
 }

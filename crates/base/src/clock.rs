@@ -112,7 +112,7 @@ impl IdGenerator {
         Token::new(self.next_uuid(K::PREFIX))
     }
 
-    /// Returns the token of a record that follows from its subject, due at this time: the same token, whoever makes it and however often.
+    /// Returns the token of a record that follows from its subject, due at this time: the same in every process, and each time.
     pub fn token_of<K: TokenKind>(due: Timestamp, subject: &str) -> Token<K> {
         let hash = Sha256::digest(format!("{}{subject}", K::PREFIX));
         let unique = hash.first_chunk().expect("a hash of 32 bytes has ten");
