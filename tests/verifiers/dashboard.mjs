@@ -1,6 +1,6 @@
 // A visit to the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
 // folder for screenshots, or `-` for none. Has every page judged by axe; tells what was met on the way.
-import { axe, browser } from './browser.mjs'
+import { browser, violations } from './browser.mjs'
 
 const [server, charge, folder] = process.argv.slice(2)
 const home = `${server}/dashboard`
@@ -65,13 +65,6 @@ for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
     if (name === 'phone') told.unseen.push(...(await page.evaluate(unseen)).map((where) => `${path}: ${where}`))
     await shot(page, `${path.slice(1).replaceAll('/', '-')}-${name}${scheme === 'dark' ? '-dark' : ''}`)
   }
-}
-
-// What axe finds wrong with a page.
-async function violations(page, where) {
-  await page.evaluate(axe)
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  return violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes[0].html.slice(0, 200)}`)
 }
 
 // Amounts and statuses of tables that are not on the screen without scrolling sideways.

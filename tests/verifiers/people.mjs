@@ -1,6 +1,6 @@
 // Operators' browsers at a live dashboard, and the provider that knows them: node-oidc-provider, as its own pages sign
 // people in. Called with the provider's issuer, an address of this machine, and the server's address.
-import { axe, browser } from './browser.mjs'
+import { browser, violations } from './browser.mjs'
 import { Provider } from 'oidc-provider'
 
 // The provider's notices: what is printed is what is told.
@@ -34,17 +34,11 @@ async function visitor() {
   return page
 }
 
-async function judge(page) {
-  await page.evaluate(axe)
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  told.violations.push(...violations.map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes[0].html.slice(0, 200)}`))
-}
-
 // Signs in, and returns the page to which that leads.
 async function signIn(name) {
   const page = await visitor()
   await page.goto(`${server}/dashboard/charges`)
-  await judge(page)
+  told.violations.push(...await violations(page, page.url()))
   await page.getByRole('link', { name: "Sign in with your organisation's account" }).click()
   await page.locator('[name=login]').fill(name)
   await page.locator('[name=password]').fill('any')
@@ -57,7 +51,7 @@ async function signIn(name) {
 const ada = await signIn('ada')
 await ada.waitForURL(`${server}/dashboard/accounts`)
 told.read = await ada.locator('body').ariaSnapshot()
-await judge(ada)
+told.violations.push(...await violations(ada, ada.url()))
 await ada.getByRole('button', { name: 'Shop' }).click()
 await ada.waitForURL(`${server}/dashboard`)
 await ada.goto(`${server}/dashboard/charges`)

@@ -1,7 +1,7 @@
 // A reader of the Swagger page, at a desk and on a phone: opens an operation, presses Execute twice as it stands, filters, and
 // has the page judged by axe. Called with the page's address, the operation's tag and its id; tells what was met on the way.
 // SCREENSHOTS names a folder for pictures.
-import { axe, browser } from './browser.mjs'
+import { browser, violations } from './browser.mjs'
 
 const [url, tag, operation] = process.argv.slice(2)
 const told = { visits: [], elsewhere: [], complaints: [], findings: [], wide: [] }
@@ -23,39 +23,51 @@ const shot = async (page, name) => {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/swagger-${name}.png`, fullPage: name.includes('whole') })
 }
 
-// Milliseconds until all sections are painted, and from a click until its operation is.
+// Wait until all sections are painted, and from a click until its operation is.
 const sectionsPainted = () => new Promise((done) => {
   const look = () => {
-    const all = document.querySelectorAll('.opblock-tag')
-    if (all.length > 1) requestAnimationFrame(() => setTimeout(() => done(performance.now())))
+    if (document.querySelectorAll('.opblock-tag').length > 1) requestAnimationFrame(() => setTimeout(done))
     else setTimeout(look, 5)
   }
   look()
 })
 const operationOpened = (id) => new Promise((done) => {
-  const began = performance.now()
   document.querySelector(`[id="${id}"] .opblock-summary-control`).click()
   const look = () => {
     const block = document.getElementById(id)
     if (block.querySelector('.execute') && block.querySelector('.responses-table')) {
-      requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)))
+      requestAnimationFrame(() => setTimeout(done))
     } else setTimeout(look, 2)
   }
   look()
 })
+
+// Returns what tells how many milliseconds of a processor the page's thread has worked: the same however busy the machine is.
+async function work(page) {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return Math.round(metrics.find(({ name }) => name === 'TaskDuration').value * 1000)
+  }
+}
 
 const id = `operations-${tag}-${operation}`
 const desk = { viewport: { width: 1280, height: 1024 } }
 // The first one finds a server that has not written its document yet.
 for (let visit = 0; visit < 4; visit += 1) {
   const page = await visitor(desk)
+  const worked = await work(page)
   await page.goto(url, { waitUntil: 'commit' })
-  const sections = await page.evaluate(sectionsPainted)
+  await page.evaluate(sectionsPainted)
+  const sections = await worked()
   await page.locator(`.opblock-tag[data-tag="${tag}"]`).click()
   await page.locator(`[id="${id}"]`).waitFor()
-  const opened = await page.evaluate(operationOpened, id)
+  const before = await worked()
+  await page.evaluate(operationOpened, id)
+  const operation = (await worked()) - before
   const bytes = await page.evaluate(() => performance.getEntries().reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0))
-  told.visits.push({ sections: Math.round(sections), operation: Math.round(opened), bytes })
+  told.visits.push({ sections, operation, bytes })
   await page.context().close()
 }
 
@@ -103,16 +115,11 @@ for (const [name, options] of [
   await page.locator('.opblock-tag[data-is-open="false"]').first().waitFor({ state: 'detached' })
   const spread = await page.evaluate(() => document.documentElement.scrollWidth)
   if (spread > options.viewport.width) told.wide.push(`${name}: ${spread}`)
-  await page.evaluate(axe)
-  const judge = async (what) => {
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-    told.findings.push(...violations.map(({ id, nodes }) => `${name}, ${what}: ${id}: ${nodes[0].html.slice(0, 200)}`))
-  }
-  await judge('sections')
+  told.findings.push(...await violations(page, `${name}, sections`))
   await shot(page, `${name}-whole`)
   await page.locator('.scheme-container .authorize').click()
   await page.getByRole('button', { name: 'Close' }).first().waitFor()
-  await judge('keys')
+  told.findings.push(...await violations(page, `${name}, keys`))
   await shot(page, `${name}-keys`)
   await page.context().close()
 }

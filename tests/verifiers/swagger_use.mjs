@@ -1,6 +1,6 @@
 // Somebody works with the Swagger page: sends forms, carries on with what was answered, comes back, searches, and takes the
 // requests along as code. Called with the page's address; tells what was met on the way. SCREENSHOTS names a folder for pictures.
-import { axe, browser } from './browser.mjs'
+import { browser, violations } from './browser.mjs'
 
 const [url] = process.argv.slice(2)
 const told = { complaints: [], findings: [], wide: [], code: {} }
@@ -123,12 +123,10 @@ for (const [name, options] of sizes) {
     await execute(page, block)
     await block.locator('.folded button').first().click()
     await page.locator('.introduction summary').click()
-    await page.evaluate(axe)
     const judge = async (what) => {
       const spread = await page.evaluate(() => document.documentElement.scrollWidth)
       if (spread > options.viewport.width) told.wide.push(`${name}, ${what}: ${spread}`)
-      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-      told.findings.push(...violations.map(({ id, nodes }) => `${name} ${colorScheme}, ${what}: ${id}: ${nodes[0].html.slice(0, 200)}`))
+      told.findings.push(...await violations(page, `${name} ${colorScheme}, ${what}`))
       if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/swagger-${name}-${colorScheme}-${what}.png` })
     }
     await judge('json')

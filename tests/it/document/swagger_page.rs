@@ -1,6 +1,6 @@
 //! The Swagger page in a real browser. `.ci/run` installs Chromium, and what drives it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -15,15 +15,20 @@ use crate::webhooks::verifiers::{PYTHON, root};
 const MISSING: &str = "A language of the Swagger page's code is not installed, so the tests on it are skipped: .ci/run installs \
                        all of them.\n";
 
-/// Returns how many times as long as on a quiet machine a visit may take: `CARD_PAYMENTS_PAGE_MARGIN`.
+/// Returns how many times as long as on a laptop the page may work for what a visit asks for: `CARD_PAYMENTS_PAGE_MARGIN`.
 fn margin() -> u64 {
-    std::env::var("CARD_PAYMENTS_PAGE_MARGIN").map_or(1, |margin| margin.parse().unwrap())
+    std::env::var("CARD_PAYMENTS_PAGE_MARGIN").map_or(5, |margin| margin.parse().unwrap())
+}
+
+/// Starts a server that does not say which files it serves: a failure is read without them.
+fn serve(data: &Path) -> Process {
+    Process::start(program(data).env("CARD_PAYMENTS_LOG", "warn"))
 }
 
 #[test]
 fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(&mut program(data.path()));
+    let server = serve(data.path());
     let page = format!("http://{}/docs/", server.address);
     let Some(report) = driven("swagger.mjs", &[&page, "Charges", "create_charge"]) else { return };
     assert_eq!(report["title"], "Card payments API");
@@ -46,11 +51,11 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     assert_eq!(report["findings"], json!([]), "axe finds nothing");
     assert_eq!(report["wide"], json!([]), "it fits a desk and a phone");
     let visits = report["visits"].as_array().unwrap();
-    println!("milliseconds of visits: {visits:?}");
+    println!("milliseconds that the page worked: {visits:?}");
     for (what, limit) in [("sections", 800), ("operation", 500)] {
-        // The quickest: what is slow by itself is always slow.
-        let took = visits.iter().map(|visit| visit[what].as_u64().unwrap()).min().unwrap();
-        assert!(took <= limit * margin(), "{what}: {took} ms, {visits:?}");
+        // The least: what is slow by itself is always slow.
+        let worked = visits.iter().map(|visit| visit[what].as_u64().unwrap()).min().unwrap();
+        assert!((1..=limit * margin()).contains(&worked), "{what}: {worked} ms, {visits:?}");
     }
     assert!(visits.iter().all(|visit| visit["bytes"].as_u64().unwrap() <= 1_600_000), "{visits:?}");
     server.stopped();
@@ -59,7 +64,7 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
 /// What somebody who works with the page meets, with what the page's code prints, and the server's keys.
 static USE: LazyLock<Option<(Value, (String, String))>> = LazyLock::new(|| {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(&mut program(data.path()));
+    let server = serve(data.path());
     let mut report = driven("swagger_use.mjs", &[&format!("http://{}/docs/", server.address)])?;
     let code = report["code"].as_object().unwrap().clone();
     report["printed"] = code.iter().filter_map(|(name, code)| run(name, code.as_str()?)).collect();
@@ -178,7 +183,7 @@ fn nobody_frames_the_page_and_it_runs_only_files_of_its_own() {
 #[test]
 fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(&mut program(data.path()));
+    let server = serve(data.path());
     let (key, _) = server.keys();
     let script = |header: &str| initializer(&server, &["-H", header]);
     for own in [
