@@ -13,7 +13,9 @@ targets=("$@")
 . deploy/targets.sh
 dist=target/dist
 
-{ command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
+for tool in make readelf strip python3 node dpkg-deb; do
+    command -v "$tool" >/dev/null || missing "there is no $tool: apt-get install build-essential dpkg nodejs python3"
+done
 for target in "${targets[@]}"; do
     [ -n "${platforms[$target]:-}" ] || missing "what is $target? There are ${!platforms[*]}"
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"

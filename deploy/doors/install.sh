@@ -20,6 +20,14 @@ refuse() {
     exit 1
 }
 
+# Leaves nothing of an installation that was refused: no file, and no folder that it made.
+clean() {
+    [ -z "$work" ] || rm -rf "$work"
+    while [ -n "$made" ] && { [ ! -e "$folder" ] || rmdir "$folder" 2>/dev/null; } && [ "$folder" != "$made" ]; do
+        folder=$(dirname "$folder")
+    done
+}
+
 usage() {
     cat <<END
 Installs card-payments $version.
@@ -93,13 +101,18 @@ main() {
     archive=card-payments-$platform.tar.gz
     expected=$(archives | sed -n "s/^\([0-9a-f]*\)  $archive\$/\1/p")
     [ -n "$expected" ] || refuse "release $version has no program for $platform; compile it from the sources"
+    # The outermost folder that is not there yet: where nothing is installed, none is left.
+    made=
+    [ -d "$folder" ] || made=$folder
+    while [ -n "$made" ] && [ ! -d "$(dirname "$made")" ]; do made=$(dirname "$made"); done
+    work=
+    trap clean EXIT
+    trap 'exit 1' HUP INT TERM
     { mkdir -p "$folder" 2>/dev/null && [ -w "$folder" ]; } || refuse "$folder cannot be written: name another folder with --dir"
     [ ! -d "$folder/card-payments" ] || refuse "$folder/card-payments is a folder: name another folder with --dir"
 
     # Beside its place: from there the program is moved at once, and it may run there.
     work=$(mktemp -d "$folder/.card-payments.XXXXXX") || refuse "$folder cannot be written: name another folder with --dir"
-    trap 'rm -rf "$work"' EXIT
-    trap 'exit 1' HUP INT TERM
     echo "Downloading $address/$archive"
     download "$address/$archive" "$work/archive"
     found=$(sum_of "$work/archive")
@@ -110,6 +123,7 @@ main() {
     chmod 0755 "$work/card-payments"
     "$work/card-payments" --version >/dev/null || refuse "the program for $platform does not run on this machine: nothing is installed"
     mv -f "$work/card-payments" "$folder/card-payments"
+    made=
     echo "Installed $("$folder/card-payments" --version) as $folder/card-payments"
     case :$PATH: in
         *":$folder:"*) echo 'Start it: card-payments serve' ;;

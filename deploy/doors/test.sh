@@ -100,7 +100,7 @@ refuses '--dir needs a value' --dir
 refuses '/proc/none cannot be written: name another folder with --dir' --dir /proc/none
 mkdir -p "$HOME/full/card-payments"
 refuses 'card-payments is a folder' --dir "$HOME/full"
-refuses "$root/nowhere/card-payments-$here.tar.gz cannot be downloaded" --from "file://$root/nowhere"
+refuses "$root/nowhere/card-payments-$here.tar.gz cannot be downloaded" --from "file://$root/nowhere" --dir "$HOME/not yet/there"
 # An archive that another one was put in place of, and a part of one.
 head -c 100 "$release/card-payments-$here.tar.gz" >"$root/part"
 for wrong in "$release/card-payments-windows-amd64.zip" "$root/part"; do
@@ -113,7 +113,7 @@ done
 bare() {
     rm -rf "$root/bare"
     mkdir "$root/bare"
-    for tool in sh uname cat sed mkdir mktemp rm gzip tar chmod mv "$@"; do ln -s "$(command -v "$tool")" "$root/bare"; done
+    for tool in sh uname cat sed dirname mkdir rmdir mktemp rm gzip tar chmod mv "$@"; do ln -s "$(command -v "$tool")" "$root/bare"; done
 }
 shell=(env -i "HOME=$HOME" "PATH=$root/bare" sh)
 bare sha256sum

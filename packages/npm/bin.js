@@ -11,5 +11,7 @@ if (installed === undefined) {
   process.exit(127);
 }
 const child = spawn(installed, process.argv.slice(2), { stdio: "inherit" });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+// On Windows its console has told the program already, and to pass a signal on is to kill it.
+const passOn = process.platform === "win32" ? () => {} : (signal) => child.kill(signal);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, passOn);
 child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -78,9 +78,9 @@ impl KnownParameters {
         for body in bodies.into_iter().flat_map(Map::values) {
             known.add_properties(&body["schema"], schemas);
         }
-        // A script that posts by JSONP says so in its query (`docs/decisions.md`, 60).
+        // A script that posts by JSONP says so in its query, and jQuery makes each address another one (`docs/decisions.md`, 60).
         if known.0.contains_key("publishable_api_key") {
-            known.0.extend(["callback", "_method"].map(|name| (name.to_owned(), KnownParameter::Leaf)));
+            known.0.extend(["callback", "_method", "_"].map(|name| (name.to_owned(), KnownParameter::Leaf)));
         }
         known
     }

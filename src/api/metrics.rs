@@ -6,6 +6,7 @@ use entity::card_attack::CardTestingRule;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use outbound::trace_export::LOST;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::Error;
 use crate::services::due_work_registry;
@@ -28,6 +29,8 @@ const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
 const CLOCK_DOUBTED: &str = "card_payments_clock_doubted_seconds";
 const BREAK_GLASS: &str = "card_payments_break_glass_total";
+/// The time that the database has for what is counted in it: a scrape of Prometheus ends after ten seconds.
+const COUNT_TIMEOUT: Duration = Duration::from_secs(8);
 /// The time after which durations are summed up again.
 const UPKEEP: Duration = Duration::from_secs(5);
 const BUCKETS_SECONDS: &[f64] =
@@ -108,13 +111,14 @@ impl Metrics {
         Self(handle)
     }
 
-    /// Renders the text, with the current gauges: of requests and connections the number taken and the number of all.
+    /// Renders the text, with the current gauges: of requests and connections the number taken and the number of all. Without the
+    /// database what is counted in it is NaN: an alert about its absence needs all others.
     pub async fn render(
         &self,
         ctx: &Context,
         requests: (usize, usize),
         connections: (usize, usize),
-    ) -> Result<String, Error> {
+    ) -> String {
         for (gauge, taken, (some, all)) in [(PLACES, "taken", requests), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));
@@ -122,15 +126,30 @@ impl Metrics {
         metrics::gauge!(QUEUE).set(number(ctx.store.queue()));
         let jump = ctx.trusted.doubt().map_or(0, |doubt| doubt.jump().whole_seconds());
         metrics::gauge!(CLOCK_DOUBTED).set(as_float(jump.unsigned_abs()));
+        let deadline = Instant::now() + COUNT_TIMEOUT;
         for kind in due_work_registry::KINDS {
-            metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
+            metrics::gauge!(DUE, "kind" => kind.name)
+                .set(counted(deadline, kind.name, kind.backlog(ctx)).await);
         }
-        metrics::gauge!(SEALS).set(as_float(data_keys::seals::by_current_key(ctx).await?));
+        let seals = data_keys::seals::by_current_key(ctx);
+        metrics::gauge!(SEALS).set(counted(deadline, "seals", seals).await);
         let (open, idle) = ctx.store.pool();
         metrics::gauge!(POOL, "state" => "open").set(number(open));
         metrics::gauge!(POOL, "state" => "idle").set(number(idle));
         self.0.run_upkeep();
-        Ok(self.0.render())
+        self.0.render()
+    }
+}
+
+/// Returns a count of the database; NaN if there is none by the deadline.
+async fn counted(deadline: Instant, what: &str, count: impl Future<Output = Result<u64, Error>>) -> f64 {
+    match timeout_at(deadline, count).await {
+        Ok(Ok(count)) => as_float(count),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, what, "a metric is not counted");
+            f64::NAN
+        }
+        Err(_) => f64::NAN,
     }
 }
 
@@ -156,7 +175,7 @@ pub enum ShedKind {
     Upload,
     /// Work that would outlive its connection; counted where it starts.
     Task,
-    /// A password's hash or a snapshot; counted where it waits.
+    /// A password's hash, a snapshot, or a search of the guides; counted where it waits.
     LongWork,
     /// The response to an admitted request.
     Answer,

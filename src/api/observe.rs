@@ -11,6 +11,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::api_path;
 use base::clock::SystemClock;
 use base::random::RandomStream;
 use base::request_context::{self, RateStatus, RequestContext, RequestOutcome, Wait};
@@ -21,7 +22,6 @@ use futures::FutureExt;
 use web::limits::REQUEST_TIMEOUT;
 
 use super::client_address::client_address;
-use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::state::AppState;
 use super::{handling, refused_head, request_log_data};
@@ -166,7 +166,8 @@ pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
 fn given_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
-    let named = id.starts_with(|first: char| first.is_ascii_alphanumeric()) && !id.ends_with(SUFFIX);
+    let named =
+        id.starts_with(|first: char| first.is_ascii_alphanumeric()) && !id.ends_with(api_path::SUFFIX);
     (id.len() <= REQUEST_ID_LENGTH_MAX && named && id.bytes().all(plain)).then(|| id.to_owned())
 }
 

@@ -1,11 +1,8 @@
-//! Path spellings of existing clients: every path of the API accepts a trailing slash, doubled slashes and a `.json`
-//! suffix (`docs/decisions.md`, 11).
+//! Rewrites the paths of requests (`base::api_path`).
 
 use axum::extract::Request;
 use axum::http::Uri;
-
-/// The suffix that paths may end in.
-pub const SUFFIX: &str = ".json";
+use base::api_path;
 
 /// Rewrites the path to the spelling that the router knows.
 pub fn normalise(mut request: Request) -> Request {
@@ -16,15 +13,10 @@ pub fn normalise(mut request: Request) -> Request {
 }
 
 fn normalised(uri: &Uri) -> Option<Uri> {
-    let segments: Vec<&str> = uri.path().split('/').filter(|segment| !segment.is_empty()).collect();
-    if segments.first() != Some(&"1") {
-        return None;
-    }
-    let path = segments.join("/");
-    let path = path.strip_suffix(SUFFIX).unwrap_or(&path);
+    let path = api_path::normalise_path(uri.path())?;
     let path = match uri.query() {
-        Some(query) => format!("/{path}?{query}"),
-        None => format!("/{path}"),
+        Some(query) => format!("{path}?{query}"),
+        None => path,
     };
     path.parse().ok()
 }
@@ -34,24 +26,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_accepted_spelling_becomes_the_plain_one() {
-        for spelled in [
-            "/1/charges",
-            "/1/charges/",
-            "//1//charges",
-            "/1/charges.json",
-            "/1/charges.json/",
-            "/1/charges//",
-        ] {
-            let uri = normalised(&format!("{spelled}?page=2").parse().unwrap()).unwrap();
-            assert_eq!(uri, "/1/charges?page=2", "{spelled}");
-        }
-    }
-
-    #[test]
-    fn paths_beside_the_api_stay_as_they_are() {
-        for path in ["/", "/docs/", "/openapi.json", "/healthz/"] {
-            assert_eq!(normalised(&path.parse().unwrap()), None, "{path}");
-        }
+    fn the_query_stays() {
+        assert_eq!(normalised(&"/1/charges.json?page=2".parse().unwrap()).unwrap(), "/1/charges?page=2");
+        assert_eq!(normalised(&"/docs/?q=1".parse().unwrap()), None);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, header};
+use base::api_path;
 use base::request_context::{RequestContext, UNMATCHED};
 use base::secret::Secret;
 use entity::token::is_token;
@@ -14,7 +15,6 @@ use recording::{HIDDEN, REFUSED_IDEMPOTENCY_KEY, UNREAD_BODY, UNREAD_QUERY};
 use serde_json::Value;
 
 use super::auth::basic_user;
-use super::paths::SUFFIX;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
 use super::sandbox::{SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
 use super::state::AppState;
@@ -208,13 +208,14 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 fn path(route: &str, requested: &str) -> String {
     if route == UNMATCHED {
         let requested = requested.trim_end_matches('/');
-        let shown = segments(requested.strip_suffix(SUFFIX).unwrap_or(requested)).take(SEGMENTS_SHOWN);
+        let shown =
+            segments(requested.strip_suffix(api_path::SUFFIX).unwrap_or(requested)).take(SEGMENTS_SHOWN);
         return shown.fold(String::new(), |path, segment| path + "/" + unknown(segment));
     }
     let mut requested = segments(requested);
     let segments = segments(route).map(|segment| {
         let token = requested.next().unwrap_or_default();
-        let token = token.strip_suffix(SUFFIX).unwrap_or(token);
+        let token = token.strip_suffix(api_path::SUFFIX).unwrap_or(token);
         if segment.starts_with('{') && is_token(token) { token } else { segment }
     });
     segments.fold(String::new(), |path, segment| path + "/" + segment)

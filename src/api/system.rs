@@ -109,7 +109,7 @@ async fn metrics(State(app): State<AppState>) -> Result<Response, Error> {
         return Err(ErrorCode::RouteNotFound.into());
     }
     let (requests, connections) = (app.admission.requests(), app.admission.connections());
-    let text = app.metrics.render(&app, requests.taken(), connections.taken()).await?;
+    let text = app.metrics.render(&app, requests.taken(), connections.taken()).await;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

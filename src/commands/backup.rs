@@ -47,7 +47,7 @@ pub async fn run(command: Backup) -> Result<ExitCode, Box<dyn Error>> {
         return Err("a backup is a database, which cannot be written to standard output: name a file".into());
     }
     let location = database.location()?;
-    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp])?;
+    let mut signals = on_signals(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp])?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut copying = tokio::task::spawn_blocking({
         let (file, stop) = (file.clone(), Arc::clone(&stop));

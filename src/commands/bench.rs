@@ -35,7 +35,7 @@ use super::serve::{bind, log};
 const CONNECTIONS: usize = 8 * 1024;
 
 pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
-    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
+    let mut signals = on_signals(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let run = BenchRun::new(command)?;
     log("warn", io::stderr, io::stderr().is_terminal())?;
     let secret = if run.brings_servers() {

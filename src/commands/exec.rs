@@ -116,7 +116,7 @@ pub async fn serve_while<W>(
 where
     W: Future<Output = Result<ExitCode, Box<dyn Error>>>,
 {
-    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
+    let mut signals = on_signals(&[Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let mut named = tempfile::Builder::new();
     platform::set_mode(&mut named, 0o700);
     let path = folder.insert(named.prefix("card-payments-").tempdir()?).path().to_owned();

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use base::plain_text::escape;
 use entity::approval::{ApprovalKind, ApprovalState, Model};
 use entity::dispute::DisputeStatus;
 use maud::{Markup, html};
@@ -62,19 +63,27 @@ fn shown(request: &Model) -> Markup {
     ])
 }
 
-/// Writes JSON as a person reads it, with the fields of an object in brackets.
+/// Writes JSON as a person reads it, with the fields of an object in brackets. A text that is more than a word has quotation marks: no
+/// description can pretend to be another field.
 fn text(value: &Value) -> String {
     let listed = |parts: Vec<String>| parts.join(", ");
     let inner = |value: &Value| if value.is_object() { format!("({})", text(value)) } else { text(value) };
     match value {
         Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) if is_word(text) => text.clone(),
+        Value::String(_) => escape(&value.to_string(), |_| false).into_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(items) => listed(items.iter().map(inner).collect()),
         Value::Object(fields) => {
             listed(fields.iter().map(|(name, value)| format!("{name}: {}", inner(value))).collect())
         }
     }
+}
+
+/// Returns whether a text reads as nothing but itself.
+fn is_word(text: &str) -> bool {
+    !["", "none", "true", "false"].contains(&text)
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.@".contains(&byte))
 }
 
 /// Renders the buttons of an open request. Its own asker may only take it back.

@@ -15,6 +15,7 @@ use base::secret::Secret;
 use entity::AccountToken;
 use entity::api_key::KeyKind;
 use outbound::blobs::Upload;
+use recording::has_card_number;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use tracing::field;
@@ -23,7 +24,7 @@ use validator::Validate;
 use vault::{Purpose, Vault};
 
 use super::layout::{self, ErrorPage};
-use super::refused_form::{Pages, Refusal, SentForm, holds_card_number, refusal_of};
+use super::refused_form::{Pages, Refusal, SentForm, refusal_of};
 use super::session::Session;
 use super::sign_in::{DashboardAuth, OperatorAuth};
 use super::state::DashboardState;
@@ -249,7 +250,7 @@ pub async fn refuse_foreign_forms(
 /// Returns the address of a page, which its forms carry, without a query that may hold a card's number.
 fn page_of(uri: &Uri) -> String {
     let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-    let holds_number = query.into_iter().any(|(_, value)| holds_card_number(&value));
+    let holds_number = query.into_iter().any(|(_, value)| has_card_number(&value));
     if holds_number {
         return uri.path().to_owned();
     }

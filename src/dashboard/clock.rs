@@ -88,8 +88,14 @@ pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> P
     let content = html! {
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }
-            @else { "The clock is on its way to " (moved.time("/to")) ": move it once more." }
+            @else { "The clock is on its way to " (moved.time("/to")) "." }
             " " (format::counted(count, "thing")) @if count == 1 { " was" } @else { " were" } " due on the way."
+        }
+        @if !moved.is("/complete") {
+            form method="post" action=(CLOCK) {
+                (layout::hidden_fields(&form.user.session))
+                button name="to" value=(moved.text("/to")) { "Go on" }
+            }
         }
         (shown(&moved))
         (ways(&form.user, moved.text("/now")))

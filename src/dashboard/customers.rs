@@ -8,7 +8,7 @@ use maud::html;
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
-use super::record::{Record, brief, facts, first_page, traces, words};
+use super::record::{Record, brief, facts, first_page, longest_page, traces, words};
 use super::state::DashboardState;
 use super::{charges, is_test, subscriptions};
 use crate::api::extract::{Input, Path};
@@ -84,11 +84,13 @@ pub async fn show(
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let customer = Record::new(now, &customers::show(&app, account, &id).await?)?;
-    let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;
+    let cards = Record::each(now, &customers::list_cards(&app, account, &id, longest_page()).await?.records)?;
     let charged =
         Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
-    let subscribed =
-        Record::each(now, &all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
+    let subscribed = Record::each(
+        now,
+        &all_subscriptions::of_customer(&app, account, &id, longest_page()).await?.records,
+    )?;
     let content = html! {
         (facts(&[
             ("E-mail", words(customer.text("/email"))),

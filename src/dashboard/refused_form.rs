@@ -12,9 +12,8 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use base::card_number::CardNumber;
-use base::secret::Secret;
 use maud::{Markup, PreEscaped, html};
+use recording::has_card_number;
 use tower::ServiceExt;
 use url::form_urlencoded;
 
@@ -267,7 +266,7 @@ impl<'f> Filling<'f> {
 
     /// Returns what was typed in a field, if it may be shown.
     fn typed(&self, tag: &Tag<'_>) -> Option<&'f str> {
-        self.form.text(tag.text("name")?).filter(|text| !holds_card_number(text))
+        self.form.text(tag.text("name")?).filter(|text| !has_card_number(text))
     }
 
     fn fill_input(&mut self, tag: &mut Tag<'_>) {
@@ -331,13 +330,6 @@ fn is_about(param: &str, field: &str) -> bool {
 
 fn escaped(text: &str) -> String {
     html! { (text) }.into_string()
-}
-
-/// Returns whether a text holds what may be a card's number, which no page shows.
-pub fn holds_card_number(text: &str) -> bool {
-    let is_of_number = |letter: char| letter.is_ascii_digit() || letter.is_whitespace() || letter == '-';
-    let mut parts = text.split(|letter| !is_of_number(letter));
-    parts.any(|part| CardNumber::parse(&Secret::from(part.trim())).is_some())
 }
 
 /// Returns what a response refuses, and its status, if the sender of the form can mend it.

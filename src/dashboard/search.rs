@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use entity::section::{Right, Section};
 use entity::token::is_token;
 use maud::{Markup, html};
+use recording::has_card_number;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use validator::Validate;
@@ -14,7 +15,6 @@ use super::auth::AccountSession;
 use super::layout::{ErrorPage, PageContent};
 use super::list::{Column, column, table};
 use super::record::{self, Record, brief, words};
-use super::refused_form::holds_card_number;
 use super::state::DashboardState;
 use super::{customers, disputes, events, format, is_test, requests, subscriptions, transfers};
 use crate::api::extract::Input;
@@ -71,7 +71,7 @@ pub async fn show(
         return Ok(Redirect::to(&page).into_response());
     }
     // A card's number is in no record, and in no page.
-    let is_number = holds_card_number(query);
+    let is_number = has_card_number(query);
     let found = if is_number { Vec::new() } else { Box::pin(found(&app, &user.account, query)).await? };
     let content = html! {
         @if !is_number { p { "What holds " strong { (query) } ":" } }

@@ -8,7 +8,7 @@ use base::random::random;
 use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::{AccountToken, Timestamp};
+use entity::{AccountToken, TimeSpan, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -27,6 +27,9 @@ const SESSION: SealedCookie = SealedCookie {
     path: "/dashboard",
     same_site: "Strict",
 };
+
+/// The time for which a browser keeps the cookie of a session that has ended.
+const KEPT_AFTER_END: TimeSpan = TimeSpan::days(30);
 
 /// A session that a key or a person has opened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,10 +86,11 @@ impl Session {
         SESSION.value(&app.vault, headers).is_some()
     }
 
-    /// Returns the Set-Cookie header that stores the session.
+    /// Returns the Set-Cookie header that stores the session. The browser keeps it longer than the session lasts: without it the
+    /// server's own machine would take an ended session for a first visit, and show another account at the same address.
     pub fn cookie(&self, app: &DashboardState) -> Option<HeaderValue> {
-        let seconds = (self.expires() - app.clock.now()).whole_seconds();
-        SESSION.set(app, self, seconds)
+        let kept = self.expires() + KEPT_AFTER_END - app.clock.now();
+        SESSION.set(app, self, kept.whole_seconds())
     }
 
     /// Returns the Set-Cookie header that deletes the session.

@@ -11,7 +11,7 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
 use super::questions::{Question, asking};
-use super::record::{Record, facts, first_page, traces, words};
+use super::record::{Record, facts, longest_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
 use crate::api::extract::{Input, Path};
@@ -92,7 +92,8 @@ pub async fn show(
     let (account, now) = (&user.account, user.account.now);
     let subscription = Record::new(now, &subscriptions::show(&app, account, &id).await?)?;
     let plan = Record::new(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
-    let entries = Record::each(now, &subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
+    let entries =
+        Record::each(now, &subscriptions::ledger(&app, account, &id, longest_page()).await?.records)?;
     let coming =
         if is_test(&app) { coming_bills(&app, account, &id, BILLS_SHOWN).await? } else { Vec::new() };
     let state = SubscriptionState::from_code(subscription.text("/state"));

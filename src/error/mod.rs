@@ -90,7 +90,8 @@ impl Error {
         Self::with_messages(code, vec![FieldMessage::bare("card_token", code.description())])
     }
 
-    fn with_messages(code: ErrorCode, messages: Vec<FieldMessage>) -> Self {
+    /// Returns a refusal with faults of parameters.
+    pub fn with_messages(code: ErrorCode, messages: Vec<FieldMessage>) -> Self {
         let mut refusal = Refusal::from(code);
         refusal.messages = Some(messages);
         refusal.into()

@@ -149,12 +149,15 @@ impl Index {
         let mut words: Vec<_> = words_of(question).take(WORDS_MAX).collect();
         words.sort_unstable();
         words.dedup();
-        let rarities: Vec<_> = words.iter().map(|word| self.rarity(word)).collect();
+        let weighed = |entry: &Entry| words.iter().map(|word| entry.weight(word)).collect::<Vec<_>>();
+        let weighed: Vec<_> = self.0.iter().map(weighed).collect();
+        let rarities: Vec<_> = (0..words.len()).map(|word| rarity(&weighed, word)).collect();
         let mut found: Vec<_> = self
             .0
             .iter()
-            .filter_map(|entry| {
-                let weights = words.iter().zip(&rarities).map(|(word, rarity)| entry.weight(word) * rarity);
+            .zip(&weighed)
+            .filter_map(|(entry, weights)| {
+                let weights = weights.iter().zip(&rarities).map(|(weight, rarity)| weight * rarity);
                 let (matched, score) = weights
                     .filter(|weight| *weight > 0)
                     .fold((0_u64, 0_u64), |(matched, score), weight| (matched + 1, score + weight));
@@ -173,12 +176,12 @@ impl Index {
         })
         .collect()
     }
+}
 
-    /// Returns how rare a word is: 1 if it stands everywhere.
-    fn rarity(&self, word: &str) -> u64 {
-        let with = self.0.iter().filter(|entry| entry.weight(word) > 0).count().max(1);
-        u64::from((self.0.len() / with).max(1).ilog2()) + 1
-    }
+/// Returns how rare a word is, by the weights of all words in each entry: 1 if it stands everywhere.
+fn rarity(weighed: &[Vec<u64>], word: usize) -> u64 {
+    let with = weighed.iter().filter(|weights| weights[word] > 0).count().max(1);
+    u64::from((weighed.len() / with).max(1).ilog2()) + 1
 }
 
 fn operations(document: &Value) -> Vec<Entry> {

@@ -1,21 +1,26 @@
 //! The search as a page, and as JSON for programs.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use base::request_permits::release_permit;
 use maud::{Markup, html};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use url::form_urlencoded;
 use web::handlers::get;
 
 use super::search::{Found, Index};
 use super::{HOME, SEARCH, layout};
+use crate::api::metrics::{ShedKind, count_shed};
 use crate::api::{AppState, accept};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 
 /// The answer for programs.
 #[derive(Serialize)]
@@ -24,11 +29,21 @@ struct Answer<'a> {
     results: &'a [Found<'a>],
 }
 
-/// Returns the route. The index is made at the first question.
+/// The time for which a question waits for those before it.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// The index, which is made at the first question, and the permit to search it: anybody may ask, and payments share the processors, so
+/// one question is answered at a time.
+struct Search {
+    index: OnceLock<Index>,
+    permits: Arc<Semaphore>,
+}
+
+/// Returns the route.
 pub fn routes() -> Router<AppState> {
-    let index = Arc::new(OnceLock::new());
+    let searching = Arc::new(Search { index: OnceLock::new(), permits: Arc::new(Semaphore::new(1)) });
     let search = move |app: State<AppState>, headers: HeaderMap, query: RawQuery| {
-        search(app, headers, query, Arc::clone(&index))
+        search(app, headers, query, Arc::clone(&searching))
     };
     Router::new().route(SEARCH, get(search))
 }
@@ -37,14 +52,26 @@ async fn search(
     State(app): State<AppState>,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
-    index: Arc<OnceLock<Index>>,
+    searching: Arc<Search>,
 ) -> Result<Response, Error> {
     let question = question(query.as_deref().unwrap_or_default());
     let wants_json = accept::weight(&headers, &["application/json"])
         > accept::weight(&headers, &["text/html", "text/*", "*/*"]);
-    // The index takes a moment, and a long question does.
+    let permits = &searching.permits;
+    let permit = if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
+        permit
+    } else {
+        release_permit();
+        let waited = timeout(WAIT_MAX, Arc::clone(permits).acquire_owned()).await;
+        waited.ok().and_then(Result::ok).ok_or_else(|| {
+            count_shed(ShedKind::LongWork);
+            ErrorCode::ServiceUnavailable
+        })?
+    };
+    // The index takes a moment, and a long question does. The permit goes with the work, which goes on if the client leaves.
     let answer = spawn_blocking(move || {
-        let index = index.get_or_init(|| Index::new(&app.document.own(&app.info)));
+        let _permit = permit;
+        let index = searching.index.get_or_init(|| Index::new(&app.document.own(&app.info)));
         let results = index.search(&question);
         if wants_json {
             return Json(Answer { query: &question, results: &results }).into_response();

@@ -21,17 +21,17 @@ impl LoggableParams {
     /// Selects the parameters in `tree` that were `read`.
     pub fn new(tree: &Value, read: &ReadValues) -> Self {
         let mut open = read.shown();
-        let shown = Self::of_open(tree, &open);
+        let shown = Self::of_open(tree, &open, true);
         let fits = serde_json::to_vec(&shown.parameters).is_ok_and(|text| text.len() <= LOGGED_BYTES_MAX);
         if fits {
             return shown;
         }
         open.clear();
-        Self::of_open(tree, &open)
+        Self::of_open(tree, &open, false)
     }
 
-    fn of_open(tree: &Value, open: &ShownValues) -> Self {
-        let mut sorting = LoggableFilter { open, hidden: Vec::new() };
+    fn of_open(tree: &Value, open: &ShownValues, has_room: bool) -> Self {
+        let mut sorting = LoggableFilter { open, has_room, hidden: Vec::new() };
         let parameters = match sorting.shown(tree, "") {
             Some(Value::Object(parameters)) => parameters,
             _ => Map::new(),
@@ -42,12 +42,20 @@ impl LoggableParams {
 
 struct LoggableFilter<'a> {
     open: &'a ShownValues,
+    /// Whether values are shown at all.
+    has_room: bool,
     hidden: Vec<String>,
 }
 
 impl LoggableFilter<'_> {
-    /// Returns what is shown of a value; nothing of null and empty values.
+    /// Returns what is shown of a value.
     fn shown(&mut self, value: &Value, path: &str) -> Option<Value> {
+        let is_empty = value.is_null()
+            || value.as_array().is_some_and(Vec::is_empty)
+            || value.as_object().is_some_and(Map::is_empty);
+        if is_empty {
+            return self.shown_empty(value, path);
+        }
         match value {
             Value::Object(fields) => {
                 let shown = fields.iter().filter_map(|(name, field)| {
@@ -61,14 +69,22 @@ impl LoggableFilter<'_> {
                 let shown: Vec<_> = items.iter().filter_map(|item| self.shown(item, path)).collect();
                 Some(shown).filter(|items| !items.is_empty()).map(Value::Array)
             }
-            Value::Null => None,
             Value::String(text) if self.open.contains(value) => Some(cut(text).into()),
             Value::Bool(_) | Value::Number(_) if self.open.contains(value) => Some(value.clone()),
-            Value::String(_) | Value::Bool(_) | Value::Number(_) => {
+            Value::Null | Value::String(_) | Value::Bool(_) | Value::Number(_) => {
                 self.hide(path);
                 None
             }
         }
+    }
+
+    /// Returns a value with nothing in it, if all names on its path are words: a request without it is another one.
+    fn shown_empty(&mut self, value: &Value, path: &str) -> Option<Value> {
+        if self.has_room && !path.contains('?') {
+            return Some(value.clone());
+        }
+        self.hide(path);
+        None
     }
 
     fn hide(&mut self, path: &str) {
@@ -196,7 +212,10 @@ mod tests {
             "card": { "number 4200": "" }, "address_line1": "x", "a": null, "b": {}, "c": [],
         });
         let hidden = ["?", "card.?", "address_line1"];
-        assert_eq!(shown::<Inner>(&sent), (json!({}), hidden.map(str::to_owned).into()));
+        assert_eq!(
+            shown::<Inner>(&sent),
+            (json!({ "a": null, "b": {}, "c": [] }), hidden.map(str::to_owned).into())
+        );
     }
 
     #[test]

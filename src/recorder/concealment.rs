@@ -7,7 +7,7 @@ use base::card_number::CardNumber;
 use base::secret::Secret;
 use entity::token::is_token;
 use recording::secrets::{
-    SECRET_LETTERS, hide_names, holds_card_number, is_secret, nested_object, without_card_numbers,
+    SECRET_LETTERS, hide_names, is_secret, nested_object, run_has_card_number, without_card_numbers,
 };
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
@@ -92,7 +92,7 @@ impl Concealment {
                 }
                 hide_names(fields);
             }
-            Value::Number(_) if holds_card_number(&value.to_string()) => *value = HIDDEN.into(),
+            Value::Number(_) if run_has_card_number(&value.to_string()) => *value = HIDDEN.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -111,7 +111,7 @@ impl Concealment {
 
     /// Returns an Idempotency-Key; what stands for it, if it may hold a card number, is different for each.
     pub(super) fn idempotency_key(&mut self, key: &str) -> String {
-        if holds_card_number(key) { self.learn(key) } else { self.plain(key) }
+        if run_has_card_number(key) { self.learn(key) } else { self.plain(key) }
     }
 
     /// Returns what stands for a secret. Of an address only the last part is secret.
@@ -165,7 +165,7 @@ impl ParameterPass<'_> {
             Value::Null => Value::Null,
             Value::String(text) => self.text(text, value, path, name).into(),
             Value::Bool(_) | Value::Number(_)
-                if self.is_plain(value, path) && !holds_card_number(&value.to_string()) =>
+                if self.is_plain(value, path) && !run_has_card_number(&value.to_string()) =>
             {
                 value.clone()
             }

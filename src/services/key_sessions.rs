@@ -10,7 +10,7 @@ use vault::{Purpose, Vault};
 use super::context::Context;
 use crate::error::Error;
 
-/// Ends a session, named by the secret of its forms, whose cookie expires at a time. It may have ended before.
+/// Ends a session, named by the secret of its forms, which would have ended at a time. It may have ended before.
 pub async fn end(ctx: &Context, secret: &str, expires: Timestamp) -> Result<(), Error> {
     let row = Model { hash: hash_of(&ctx.vault, secret), ends_at: expires };
     let unit = ctx.store.write(row, async |tx, row| {
@@ -28,7 +28,7 @@ pub async fn has_ended(ctx: &Context, secret: &str) -> Result<bool, Error> {
     Ok(row.is_some())
 }
 
-/// Selects the sessions whose cookies have expired.
+/// Selects the sessions that would have ended by now.
 pub fn ended(wall: Timestamp) -> Select<Entity> {
     Entity::find().filter(COLUMN.ends_at.lte(wall)).order_by_asc(Column::EndsAt)
 }

@@ -5,6 +5,7 @@
 //! crash points, what a run reaches, and mutants; addresses, their networks and zones; times, lists and variables as people write them.
 
 pub mod address_zone;
+pub mod api_path;
 pub mod card_number;
 pub mod client_network;
 pub mod clock;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 pub use self::file::{RecordingFile, RecordingWriter};
 use self::har::Har;
 pub use self::holes::{Piece, pieces};
-pub use self::secrets::{is_drawn, nested_object, without_card_numbers, without_secrets};
+pub use self::secrets::{has_card_number, is_drawn, nested_object, without_card_numbers, without_secrets};
 
 /// The name and version of the first line of JSON lines.
 const HEAD: &str = "card_payments_recording";

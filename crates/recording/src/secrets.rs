@@ -60,14 +60,14 @@ pub fn without_secrets(value: &mut Value) {
             }
             hide_names(fields);
         }
-        Value::Number(_) if holds_card_number(&value.to_string()) => *value = HIDDEN.into(),
+        Value::Number(_) if run_has_card_number(&value.to_string()) => *value = HIDDEN.into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 /// Takes card numbers out of names: those of metadata are a client's own.
 pub fn hide_names(fields: &mut Map<String, Value>) {
-    if fields.keys().any(|name| holds_card_number(name)) {
+    if fields.keys().any(|name| run_has_card_number(name)) {
         let named = std::mem::take(fields).into_iter();
         fields.extend(named.map(|(name, field)| (without_card_numbers(&name), field)));
     }
@@ -87,17 +87,23 @@ pub fn without_card_numbers(text: &str) -> String {
     let mut rest = text;
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
         let (before, run) = rest.split_at(start);
-        let end = run.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, ' ' | '-'));
+        let end =
+            run.find(|letter: char| !letter.is_ascii_digit() && !letter.is_whitespace() && letter != '-');
         let (run, after) = run.split_at(end.unwrap_or(run.len()));
         shown.push_str(before);
-        shown.push_str(if holds_card_number(run) { HIDDEN } else { run });
+        shown.push_str(if run_has_card_number(run) { HIDDEN } else { run });
         rest = after;
     }
     shown + rest
 }
 
+/// Returns whether a text holds what may be a card number.
+pub fn has_card_number(text: &str) -> bool {
+    without_card_numbers(text) != text
+}
+
 /// Returns whether digits may hold a card number.
-pub fn holds_card_number(run: &str) -> bool {
+pub fn run_has_card_number(run: &str) -> bool {
     let digits: String = run.chars().filter(char::is_ascii_digit).collect();
     CARD_DIGITS.into_iter().any(|length| {
         (0..(digits.len() + 1).saturating_sub(length))
@@ -114,6 +120,7 @@ mod tests {
         for (text, expected) in [
             ("paid by 4000 0566-5566 5556, twice", "paid by {hidden}, twice"),
             ("x4000056655665556", "x{hidden}"),
+            ("4000\u{a0}0566\u{2009}5566\t5556", "{hidden}"),
             ("14000056655665556", "{hidden}"),
             ("order 1001 of 2026-11-25", "order 1001 of 2026-11-25"),
             ("4000056655665557", "4000056655665557"),

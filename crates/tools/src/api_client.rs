@@ -208,7 +208,7 @@ impl ApiClient {
             let again = request.try_clone().expect("a body of text");
             let raw = self.answer(again).await?;
             match raw.retry_after {
-                Some(pause) if began.elapsed() + pause < limit => sleep(pause).await,
+                Some(pause) if pause < limit.saturating_sub(began.elapsed()) => sleep(pause).await,
                 Some(_) => return Err(raw.refusal(call.to_owned())),
                 None if matches!(raw.status, 500 | 504) => return Err(raw.refusal(call.to_owned())),
                 None => return Ok(raw),

@@ -46,6 +46,7 @@ impl Operation {
     }
 }
 
+#[derive(Default)]
 pub struct Operations(Vec<Operation>);
 
 impl Operations {

@@ -1,9 +1,9 @@
 //! `card-payments health`.
 
 use std::error::Error;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::http_address::{parse_listen_address, reachable};
 use clap::Args;
@@ -33,8 +33,11 @@ pub struct Health {
     json: bool,
 }
 
-/// The time limit of each step; a health check waits only a few seconds.
+/// The time limit of connecting and of the answer; a health check waits only a few seconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The longest first line of a response.
+const LINE_BYTES: usize = 1024;
 
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = reachable(command.admin_listen.unwrap_or(command.listen));
@@ -50,10 +53,23 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
 /// Returns the first line of the response.
 fn fetch(address: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut line = String::new();
-    BufReader::new(stream.take(1024)).read_line(&mut line)?;
-    Ok(line)
+    let deadline = Instant::now() + TIMEOUT;
+    let (mut line, mut letter) = (Vec::new(), [0]);
+    while line.len() < LINE_BYTES {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut letter) {
+            Ok(0) => break,
+            Ok(_) if letter == *b"\n" => break,
+            Ok(_) => line.extend(letter),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
 }

@@ -26,7 +26,8 @@ pub fn request(url: &str, key: &str, method: &str, path: &str, body: &Value) -> 
     }
 }
 
-fn exchange(url: &str, key: &str, call: &str, body: &Value) -> io::Result<(u16, String)> {
+/// Sends a request and returns status and body.
+pub fn exchange(url: &str, key: &str, call: &str, body: &Value) -> io::Result<(u16, String)> {
     let host = url.strip_prefix("http://").ok_or_else(|| io::Error::other("only http:// is spoken here"))?;
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let credentials = STANDARD.encode(format!("{key}:"));

@@ -55,7 +55,9 @@ pub(super) fn with_query(
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
     match essence(content_type).as_str() {
         "" | "application/x-www-form-urlencoded" if json::is_empty(&body) => Ok(Map::new()),
-        "" | "application/x-www-form-urlencoded" if json::is_meant(&body) => Err(json::NO_TYPE),
+        "" | "application/x-www-form-urlencoded" if json::is_meant(&body) || json::is_mangled(&body) => {
+            Err(json::NO_TYPE)
+        }
         "" | "application/x-www-form-urlencoded" => form::read(&body),
         "application/json" => json::read(&body),
         "multipart/form-data" => multipart(content_type, body).await,
@@ -138,6 +140,25 @@ mod tests {
 
     fn part(header: &str, text: &str) -> String {
         format!("--x\r\nContent-Disposition: form-data; {header}\r\n\r\n{text}\r\n")
+    }
+
+    #[test]
+    fn json_without_its_quotes_or_encoded_as_a_form_is_no_form() {
+        for body in [
+            "{amount:100}",
+            "'{amount:100}'",
+            "{'amount': 100}",
+            "{description:a=b&c,amount:100}",
+            "%7B%22amount%22%3A100%7D",
+            "%7B%22amount%22%3A100%7D=",
+        ] {
+            for content_type in [None, FORM] {
+                assert_eq!(read(&Method::POST, None, content_type, body), Err(NO_TYPE), "{body}");
+            }
+        }
+        for body in ["{}", "%7B%7D", "{a}=1"] {
+            assert!(read(&Method::POST, Some("{}"), FORM, body).is_ok(), "{body}");
+        }
     }
 
     #[test]

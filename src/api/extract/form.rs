@@ -104,7 +104,7 @@ fn has(item: &Value, path: &[&str]) -> bool {
     path.iter().try_fold(item, |value, name| value.get(name)).is_some()
 }
 
-fn decode(encoded: &[u8]) -> Result<String, Unreadable> {
+pub(super) fn decode(encoded: &[u8]) -> Result<String, Unreadable> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut ahead = encoded.iter().copied();
     while let Some(byte) = ahead.next() {

@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::form;
 use super::unreadable::{LEVELS_MAX, TOO_DEEP, Unreadable};
 
 pub(super) const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
@@ -27,6 +28,16 @@ pub(super) fn is_meant(body: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns whether a body without a type, or with that of a form, is an object that a shell has robbed of its quotes, or that was encoded
+/// as a form (`docs/decisions.md`, 432).
+pub(super) fn is_mangled(body: &[u8]) -> bool {
+    let decoded = form::decode(body.strip_suffix(b"=").unwrap_or(body)).unwrap_or_default();
+    let text = decoded.trim_matches(|letter: char| letter.is_whitespace() || letter == '\'');
+    text.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|inside| !inside.trim().is_empty())
 }
 
 /// Returns whether a body is JSON with nothing in it.

@@ -46,7 +46,10 @@ impl AuditAnchor {
                 let mut new = platform::private_file();
                 new.append(true);
                 let mut file = OpenOptions::from(new).open(path).await?;
-                file.write_all(line.as_bytes()).await?;
+                // A full disk or a loss of power has left a part of a line: no other may continue it.
+                let is_torn = !ends_with(path, "\n").await? && file.metadata().await?.len() > 0;
+                let end = if is_torn { "\n" } else { "" };
+                file.write_all(format!("{end}{line}").as_bytes()).await?;
                 file.sync_all().await
             }
             Self::Bucket(bucket) => {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use entity::audit_entry::Action;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
 use entity::{ExceptionToken, Timestamp, statement};
-use recording::without_card_numbers;
+use recording::has_card_number;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use serde_json::json;
@@ -57,7 +57,7 @@ pub fn note(text: &str) -> Result<String, String> {
     if text.is_empty() || text.chars().count() > NOTE_LENGTH_MAX || text.chars().any(char::is_control) {
         return Err(format!("must be 1 to {NOTE_LENGTH_MAX} characters on one line"));
     }
-    if without_card_numbers(text) != text {
+    if has_card_number(text) {
         return Err("must not hold a card number".into());
     }
     Ok(text.to_owned())

@@ -90,6 +90,13 @@ fn refused(error: Error) -> Error {
     if code == ErrorCode::InvalidResource || (code.status() >= 500 && code != ErrorCode::GatewayError) {
         return error;
     }
+    // That of a plan has its own code.
+    if let Error::Refused(refusal) = error
+        && code == ErrorCode::UnprocessableEntity
+        && let Some(messages) = refusal.messages
+    {
+        return Error::with_messages(ErrorCode::InvalidResource, messages);
+    }
     FieldErrors::one("params", format!("make no such state: {}", code.code())).into()
 }
 

@@ -1,7 +1,9 @@
 //! Creates snapshots.
 
 use entity::snapshot::{self, Column};
-use entity::{AccountToken, FileToken, Owned, TimeSpan, account, file, snapshot_file, snapshot_part};
+use entity::{
+    AccountToken, FileToken, Owned, SnapshotToken, TimeSpan, account, file, snapshot_file, snapshot_part,
+};
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use store::Tx;
@@ -32,10 +34,21 @@ pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
     let unit = copy(ctx, &caller.account).await?.begin(ctx).await?;
     let (id, is_begun) = (unit.row.id, unit.is_begun);
     let created = idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await;
-    if is_begun && created.is_err() {
+    if is_begun && created.is_err() && is_unfinished(ctx, owner, id).await {
         remove::clear_later_if_failed(ctx, owner, id).await;
     }
     created
+}
+
+/// Returns whether a snapshot has certainly failed: without an answer its commit may have succeeded, and its token may have been kept for
+/// the next request under the same key.
+async fn is_unfinished(ctx: &Context, account: AccountToken, id: SnapshotToken) -> bool {
+    let whole = ctx.store.write((account, id), async |tx, (account, id)| {
+        // A commit that is still on its way holds the row.
+        tx.lock::<snapshot::Entity>((*account, *id)).await?;
+        Ok::<_, Error>(find::those_of(*account).filter(Column::Id.eq(*id)).count(tx).await?)
+    });
+    matches!(whole.await, Ok(0))
 }
 
 /// A snapshot that is not recorded yet.

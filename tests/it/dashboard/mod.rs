@@ -73,7 +73,7 @@ rules! {
         let opened = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
         led(&opened, to);
         let cookie = opened.headers[header::SET_COOKIE].to_str().unwrap();
-        for part in ["; Path=/dashboard", "; Max-Age=43200", "; HttpOnly", "; SameSite=Strict"] {
+        for part in ["; Path=/dashboard", "; Max-Age=2635200", "; HttpOnly", "; SameSite=Strict"] {
             assert!(cookie.contains(part), "{cookie}");
         }
         assert!(!cookie.contains("Secure") && !cookie.contains(app.secret_key()));

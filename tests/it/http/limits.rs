@@ -119,6 +119,12 @@ rules! {
         }
     }
 
+    async fn metrics_are_answered_without_what_the_database_knows(app, _acquirer) {
+        app.execute("ALTER TABLE webhooks RENAME TO away").await;
+        assert_eq!(app.client().bytes("/metrics").await.0, 200);
+        app.execute("ALTER TABLE away RENAME TO webhooks").await;
+    }
+
     async fn without_a_limit_everybody_may_ask_as_often_as_they_like(app, _acquirer) {
         for _ in 0..50 {
             app.client().get("/1/balance").await.ok(200);

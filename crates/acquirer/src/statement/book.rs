@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::clock::Clock;
@@ -19,9 +19,11 @@ use crate::CallKey;
 /// The word of a row that undoes all movements under its key.
 const REVERSED: &str = "reversed";
 
-/// A book that is being written. A row is written by one call, so that a killed process leaves part of the last row at most.
+/// A book that is being written. A row is written by one call, so that a killed process leaves part of the last row at most, and a full
+/// disk none.
 pub struct Book {
     file: File,
+    path: PathBuf,
     clock: Arc<dyn Clock>,
 }
 
@@ -45,8 +47,8 @@ impl Book {
             }
             end -= 1;
         }
-        file.set_len(end)?;
-        Ok(Self { file, clock })
+        cut(path, end)?;
+        Ok(Self { file, path: path.to_owned(), clock })
     }
 
     /// Appends what a call has moved, today.
@@ -75,8 +77,18 @@ impl Book {
         for row in rows {
             text.write_record(row)?;
         }
-        self.file.write_all(&text.into_inner().map_err(csv::IntoInnerError::into_error)?)
+        let end = self.file.metadata()?.len();
+        let rows = text.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        self.file.write_all(&rows).inspect_err(|_| {
+            // The next row must not continue a part of this one. If this fails, too, the reader says which line is damaged.
+            let _ = cut(&self.path, end);
+        })
     }
+}
+
+/// Takes away what a file has after its first bytes: who may only append may not do that on all systems.
+fn cut(path: &Path, end: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(end)
 }
 
 /// Writes the statement of a day from a book. What was undone by now is not in it.

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use entity::reconciliation::Movement;
 use entity::{Currency, Day, TimeSpan, Timestamp};
-use recording::without_card_numbers;
+use recording::has_card_number;
 
 use super::{Fault, Heading, Line, Period};
 use crate::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
@@ -112,7 +112,7 @@ pub(super) fn check_name(text: &str, faults: &mut Faults) {
     let is_name = (1..=STATEMENT_TEXT_MAX).contains(&text.chars().count());
     if text.trim().is_empty() || !is_name || text.chars().any(char::is_control) {
         faults.add(format!("reference must be 1 to {STATEMENT_TEXT_MAX} characters of one line"));
-    } else if without_card_numbers(text) != text {
+    } else if has_card_number(text) {
         faults.add("reference must not hold a card number");
     }
 }

@@ -19,6 +19,8 @@ const END: &str = "end";
 pub(super) struct CsvReader<R> {
     rows: Reader<Allowance<R>>,
     row: ByteRecord,
+    /// The line of the row before.
+    line: u64,
     /// Whether the header has been read.
     headed: bool,
     begin: Option<(String, Option<Day>)>,
@@ -33,7 +35,7 @@ impl<R: Read> CsvReader<R> {
     pub fn new(input: R) -> Self {
         let rows = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Allowance::new(input));
         let (row, begin, end, tally) = (ByteRecord::new(), None, None, Tally::default());
-        Self { rows, row, headed: false, begin, end, tally, ended: false }
+        Self { rows, row, line: 0, headed: false, begin, end, tally, ended: false }
     }
 
     /// Returns the next movement with its line in the file, or everything that is wrong with it; `None` at the end.
@@ -43,7 +45,9 @@ impl<R: Read> CsvReader<R> {
                 Ok(row) => row,
                 Err(fault) => return Some(Err(vec![fault])),
             };
-            let line = row.position().map_or(0, csv::Position::line);
+            // The reader counts line feeds, but ends a row at a carriage return, too.
+            let line = row.position().map_or(0, csv::Position::line).max(self.line + 1);
+            self.line = line;
             let mut faults = Faults::at(line);
             let is_header = !std::mem::replace(&mut self.headed, true);
             let movement = match fields(&row) {
@@ -261,6 +265,17 @@ mod tests {
         let lines: Vec<_> = faults.iter().map(|fault| fault.split_once(':').unwrap().0).collect();
         let expected = ["2", "4", "5", "5", "5", "5", "5", "6", "7", "9", "10", "10", "8", "11"];
         assert_eq!(lines, expected, "{faults:#?}");
+    }
+
+    #[test]
+    fn each_line_has_its_own_number_however_lines_end() {
+        let text = "type,reference,amount,currency,day\nstatement,s1,,,2026-01-01\ncapture,ch_1:charge,1.5,AUD,2026-01-01\n\
+            capture,ch_2:charge,2.5,AUD,2026-01-01\nend,s1,2,,2026-01-01\n";
+        for end in ["\n", "\r\n", "\r"] {
+            let (_, faults, _) = read(&text.replace('\n', end));
+            let lines: Vec<_> = faults.iter().map(|fault| fault.split_once(':').unwrap().0).collect();
+            assert_eq!(lines, ["3", "4"], "{end:?}: {faults:#?}");
+        }
     }
 
     #[test]

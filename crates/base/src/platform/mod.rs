@@ -46,7 +46,7 @@ pub enum Signal {
 
 impl Signal {
     /// The signals that end a server.
-    pub const STOP: [Self; 2] = [Self::Terminate, Self::Interrupt];
+    pub const STOP: &[Self] = system::STOP;
 
     /// Returns its number.
     pub const fn number(self) -> i32 {
@@ -56,9 +56,9 @@ impl Signal {
 
 /// Yields each of these signals. They are handled from now on, before anything slow: the first process of a container gets only
 /// signals that it handles.
-pub fn on_signals<const N: usize>(signals: [Signal; N]) -> io::Result<mpsc::Receiver<Signal>> {
+pub fn on_signals(signals: &[Signal]) -> io::Result<mpsc::Receiver<Signal>> {
     let (sender, received) = mpsc::channel(2);
-    for signal in signals {
+    for &signal in signals {
         let sender = sender.clone();
         system::on_signal(signal, move || {
             // A third signal adds nothing.

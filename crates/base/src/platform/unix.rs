@@ -28,6 +28,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::Signal;
 use crate::variables::set_variable;
 
+/// See [`Signal::STOP`].
+pub(super) const STOP: &[Signal] = &[Signal::Terminate, Signal::Interrupt];
+
 /// Whether locks of files (flock) and those of SQLite do not meet.
 pub const FILE_LOCKS_ARE_SEPARATE: bool = cfg!(target_os = "linux");
 

@@ -16,6 +16,9 @@ use winapi_util::file::information;
 
 use super::Signal;
 
+/// See [`Signal::STOP`]. After the end of its console a program has a few seconds.
+pub(super) const STOP: &[Signal] = &[Signal::Terminate, Signal::Interrupt, Signal::HangUp];
+
 /// Whether locks of files and those of SQLite do not meet: both lock bytes of the file.
 pub const FILE_LOCKS_ARE_SEPARATE: bool = false;
 

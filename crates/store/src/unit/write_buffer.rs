@@ -1,5 +1,5 @@
 //! Buffers writes until just before COMMIT. They are then sent as one statement per table (SQLite, and a distributed
-//! PostgreSQL), or all together as one statement (PostgreSQL).
+//! PostgreSQL), or all together as one statement, if it can hold their values (PostgreSQL).
 
 use std::fmt::Write;
 
@@ -133,7 +133,7 @@ impl WriteBuffer {
     }
 
     /// Returns the statements that write everything, with sums in `slot`. With `together`, PostgreSQL's deferred updates, they
-    /// are one or none; otherwise one per table.
+    /// are one or none, or several if one cannot hold their values; otherwise one per table.
     pub fn into_statements(
         mut self,
         backend: DbBackend,
@@ -145,11 +145,37 @@ impl WriteBuffer {
             return held.map(DeferredUpdates::into_statement).map(WriteStatement::Rows).into_iter().collect();
         }
         self.tables.extend(self.sums.tables(slot));
-        match together {
-            Some(held) => vec![as_one(held, self.tables, self.derived, slot)],
-            None => one_by_one(backend, self.tables, self.derived),
+        let Some(mut held) = together else { return one_by_one(backend, self.tables, self.derived) };
+        let others = held.0.iter().map(|update| update.values.len()).sum();
+        let parts = parts(self.tables, self.derived, others).into_iter();
+        parts.map(|(tables, derived)| as_one(std::mem::take(&mut held), tables, derived, slot)).collect()
+    }
+}
+
+/// The most values of a statement; PostgreSQL takes 65,535.
+const VALUES_MAX: usize = 60_000;
+
+/// Splits what one statement cannot hold beside so many other values: where a unit writes thousands of rows, it may send more than one.
+fn parts(tables: Vec<Table>, derived: DerivedRows, others: usize) -> Vec<(Vec<Table>, DerivedRows)> {
+    let rows = tables.iter().flat_map(|table| &table.rows).chain(&derived.values);
+    if others + rows.map(Vec::len).sum::<usize>() <= VALUES_MAX {
+        return vec![(tables, derived)];
+    }
+    let size = |rows: &[Vec<Value>]| VALUES_MAX / 2 / rows.first().map_or(1, |row| row.len().max(1));
+    let mut parts = Vec::new();
+    for Table { name, columns, rows, conflict } in tables {
+        for chunk in rows.chunks(size(&rows)) {
+            let (columns, conflict) = (columns.clone(), conflict.clone());
+            parts.push((
+                vec![Table { name, columns, rows: chunk.to_vec(), conflict }],
+                DerivedRows::default(),
+            ));
         }
     }
+    let DerivedRows { derivation, values } = derived;
+    let chunks = values.chunks(size(&values)).map(<[_]>::to_vec);
+    parts.extend(chunks.map(|values| (Vec::new(), DerivedRows { derivation, values })));
+    parts
 }
 
 /// Returns an INSERT per table and chunk. Only SQLite derives rows here: a distributed PostgreSQL has read and appended them.
@@ -232,4 +258,46 @@ fn insert(
     let _ = write!(sql, "INSERT INTO {} ({}) ", table.name, table.columns.join(", "));
     value_rows(sql, values, backend, rows);
     sql.push_str(&table.conflict);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::derived::Derivation;
+
+    const DERIVATION: Derivation = Derivation {
+        columns: &["account_id", "body"],
+        insert: "INSERT INTO others SELECT * FROM v",
+        locked: "",
+        count_derived: "",
+        count: "",
+        look_up: |_, _| Box::pin(async { Ok(false) }),
+    };
+
+    #[test]
+    fn a_unit_of_thousands_of_rows_is_sent_as_statements_that_postgresql_takes() {
+        for (rows, statements) in [(1, 1), (6_000, 1), (6_001, 3), (20_000, 8)] {
+            let mut buffer = WriteBuffer::default();
+            for n in 0..rows {
+                buffer.values("rows", [0; 8].map(|_| ("column", Value::from(n))));
+                buffer.derived.add(&DERIVATION, vec![n.into(), n.into()]);
+            }
+            let sent = buffer.into_statements(DbBackend::Postgres, Some(DeferredUpdates::default()), 0);
+            let counts: Vec<_> = sent
+                .iter()
+                .map(
+                    |(WriteStatement::Rows(sql)
+                     | WriteStatement::Derived(sql)
+                     | WriteStatement::IfDerived(sql))| {
+                        sql.values.as_ref().map_or(0, |values| values.0.len())
+                    },
+                )
+                .collect();
+            assert_eq!(counts.len(), statements, "{rows} rows: {counts:?}");
+            assert!(counts.iter().all(|count| *count <= 65_535), "{counts:?}");
+            // A statement that derives has the slot as well.
+            let derivations = sent.iter().filter(|it| matches!(it, WriteStatement::Derived(_))).count();
+            assert_eq!(counts.iter().sum::<usize>(), 10 * usize::try_from(rows).unwrap() + derivations);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The proof at the end of a run: compares what the payers were answered, what the system lists and owns, and what the acquirer
 //! has taken.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
@@ -21,6 +22,8 @@ pub struct Listed {
     charges: Vec<u32>,
     /// The sum that all of them have earned the account, in cents.
     earned: i64,
+    /// The tokens of all of them: a list that grows meanwhile shows the last ones of a page once more.
+    tokens: HashSet<String>,
 }
 
 impl Listed {
@@ -30,7 +33,7 @@ impl Listed {
         names: &PaymentNames,
         payments: usize,
     ) -> Result<Self, Box<dyn Error>> {
-        let mut listed = Self { charges: vec![0; payments], earned: 0 };
+        let mut listed = Self { charges: vec![0; payments], earned: 0, tokens: HashSet::new() };
         for page in 1..=payments + 1 {
             let path = format!("/1/charges?per_page={PAGE}&page={page}");
             let answer = server.answer_to(Method::GET, &path, None, &[]).await?;
@@ -46,7 +49,8 @@ impl Listed {
     fn add(&mut self, names: &PaymentNames, charge: &Value) -> bool {
         let number = charge["description"].as_str().and_then(|name| names.number(name));
         let Some(count) = number.and_then(|number| self.charges.get_mut(number)) else { return false };
-        if charge["success"] != false {
+        let is_new = charge["token"].as_str().is_none_or(|token| self.tokens.insert(token.to_owned()));
+        if is_new && charge["success"] != false {
             *count += 1;
             self.earned += charge["merchant_entitlement"].as_i64().unwrap_or_default();
         }
@@ -173,7 +177,11 @@ mod tests {
     use super::*;
 
     fn listed(charges: &[u32]) -> Listed {
-        Listed { charges: charges.to_vec(), earned: 363 * i64::from(charges.iter().sum::<u32>()) }
+        Listed {
+            charges: charges.to_vec(),
+            earned: 363 * i64::from(charges.iter().sum::<u32>()),
+            tokens: HashSet::new(),
+        }
     }
 
     #[test]
@@ -224,7 +232,7 @@ mod tests {
     #[test]
     fn only_charges_of_the_run_are_read() {
         let names = PaymentNames::of_run(1);
-        let mut listed = Listed { charges: vec![0; 2], earned: 0 };
+        let mut listed = Listed { charges: vec![0; 2], earned: 0, tokens: HashSet::new() };
         let mut add = |name: &str, success| {
             listed
                 .add(&names, &json!({ "description": name, "success": success, "merchant_entitlement": 363 }))

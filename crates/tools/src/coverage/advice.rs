@@ -15,6 +15,14 @@ pub const ACCEPTED: &str =
 pub const REFUSED: &str =
     "curl \"$URL/1/sandbox/inboxes\" -u \"$KEY:\" -d status=503; register its url, and read its deliveries";
 
+/// Parameters, each with a value that no operation can read.
+const UNREADABLE: [(&str, &str); 4] = [
+    ("amount", "amount=x"),
+    ("email", "email=x"),
+    ("customer_permissions", "customer_permissions[]=x"),
+    ("include_setup_fee", "include_setup_fee=x"),
+];
+
 /// The lines for the ends of a challenge.
 pub const CHALLENGES: [(&str, &str); 5] = [
     (
@@ -66,11 +74,19 @@ pub fn to_be_refused(operation: &Operation, code: &str) -> String {
             }
         }
         (None, "invalid_resource" | "unprocessable_entity") => {
-            format!("{} -d amount=x", to_call_with(operation, ""))
+            match UNREADABLE.iter().find(|(parameter, _)| operation.reads(parameter)) {
+                Some((_, sent)) => format!("{} -d {sent}", to_call_with(operation, "")),
+                None => format!("{name} with a value that it cannot read"),
+            }
         }
         (None, "not_found" | "resource_not_found") => format!("{name} with a token of no record"),
         (None, "invalid_state") => format!("{name} twice: the second finds another state"),
-        (None, decline) => format!("{name} with Sandbox-Outcome: {decline}"),
+        (None, decline) if operation.reads("Sandbox-Outcome") => {
+            format!("{name} with Sandbox-Outcome: {decline}")
+        }
+        (None, decline) => {
+            format!("{name} for a customer whose card is that of {decline} among the test cards")
+        }
     }
 }
 

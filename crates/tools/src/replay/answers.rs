@@ -6,7 +6,7 @@ use base::time_text::parse_time;
 use entity::token::is_token;
 use entity::{TimeSpan, Timestamp};
 use http::header::LOCATION;
-use recording::{Exchange, Piece, SERVER, is_drawn, nested_object, pieces};
+use recording::{Exchange, Piece, SERVER, is_drawn, nested_object, pieces, without_secrets};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -258,6 +258,8 @@ impl Difference {
             None => "absent".to_owned(),
             Some(Value::String(_)) if is_secret => "a secret".to_owned(),
             Some(value) => {
+                let mut value = value.clone();
+                without_secrets(&mut value);
                 let text = value.to_string();
                 match text.char_indices().nth(SHOWN_LETTERS) {
                     Some((end, _)) => format!("{}…", &text[..end]),

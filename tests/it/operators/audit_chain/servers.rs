@@ -82,6 +82,9 @@ operated! {
             let dying = dying.env("CARD_PAYMENTS_CRASH_AT", format!("audit.{point}"));
             let (code, stderr) = Process::start(dying).ended();
             assert_eq!(code, None, "{point}: {stderr}");
+            // The beginning of a line, for whose rest a disk had no room.
+            let mut anchor = std::fs::OpenOptions::new().append(true).create(true).open(&heads).unwrap();
+            std::io::Write::write_all(&mut anchor, b"{\"number\":42,\"link\":\"ab").unwrap();
             let server = installed.serve();
             let unsealed = "SELECT COUNT(*) FROM audit_entries WHERE number IS NULL";
             eventually(async || installed.number(unsealed).await == 0).await;

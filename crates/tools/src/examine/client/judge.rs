@@ -94,9 +94,9 @@ pub fn judge(sent: &[Sent]) -> Vec<Finding> {
         };
         let before = &in_order[..at];
         if one.is_change() {
-            judge_keys(one, before, &mut find);
+            judge_keys(one, before, &in_order[at + 1..], &mut find);
         }
-        if let Some(last) = before.iter().rev().find(|last| last.fingerprint == one.fingerprint) {
+        if let Some(last) = before.iter().rev().find(|last| last.is_same(one)) {
             judge_repeat(one, last, &mut find);
         }
         for name in &one.unread {
@@ -109,7 +109,7 @@ pub fn judge(sent: &[Sent]) -> Vec<Finding> {
     findings
 }
 
-fn judge_keys(one: &Sent, before: &[&Sent], find: &mut impl FnMut(Rule, String)) {
+fn judge_keys(one: &Sent, before: &[&Sent], after: &[&Sent], find: &mut impl FnMut(Rule, String)) {
     let Some(key) = &one.idempotency_key else {
         find(Rule::IdempotencyKey, "has no Idempotency-Key".to_owned());
         return;
@@ -124,10 +124,14 @@ fn judge_keys(one: &Sent, before: &[&Sent], find: &mut impl FnMut(Rule, String))
         Some(_) => {}
         None => {
             // The last of the same requests: one that was repeated well is closed.
-            let last = before.iter().rev().find(|other| other.fingerprint == one.fingerprint);
-            if let Some(open) =
-                last.filter(|last| last.is_open() && last.idempotency_key.is_some() && one.follows(last))
-            {
+            let last = before.iter().rev().find(|other| other.is_same(one));
+            let open =
+                last.filter(|last| last.is_open() && last.idempotency_key.is_some() && one.follows(last));
+            // Two payments that are made at once are alike, and each is repeated under its own key.
+            let is_repeated = |open: &Sent| {
+                after.iter().any(|later| later.is_same(open) && later.idempotency_key == open.idempotency_key)
+            };
+            if let Some(open) = open.filter(|open| !is_repeated(open)) {
                 let text = format!("sends request {} again under another Idempotency-Key", open.number);
                 find(Rule::SameKey, text);
             }
@@ -214,6 +218,27 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|rule| (*rule, Some(2))).collect();
             assert_eq!(rules(&[second, first]), expected);
         }
+    }
+
+    #[test]
+    fn two_payments_that_are_made_at_once_are_not_one_that_is_sent_again() {
+        let lost = Sent { status: None, ..charge(1, 0, "a", "x") };
+        let other = charge(2, 5, "b", "x");
+        assert_eq!(rules(&[lost.clone(), other.clone(), charge(3, 10, "a", "x")]), []);
+        assert_eq!(rules(&[lost, other, charge(3, 10, "c", "x")]), [(Rule::SameKey, Some(2))]);
+    }
+
+    #[test]
+    fn what_the_sandbox_declined_on_request_may_be_sent_without_the_request() {
+        let declined = Sent {
+            status: Some(400),
+            code: "card_declined".to_owned(),
+            wished: [Some(b"card_declined".to_vec()), None],
+            ..charge(1, 0, "a", "x")
+        };
+        assert_eq!(rules(&[declined.clone(), charge(2, 5, "b", "x")]), []);
+        let again = Sent { wished: declined.wished.clone(), ..charge(2, 5, "b", "x") };
+        assert_eq!(rules(&[declined, again]), [(Rule::Decline, Some(2))]);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The requests that a client has sent, as far as they are judged: no secret is kept.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use base::api_path;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
-use recording::{Exchange, without_card_numbers};
+use recording::{Exchange, has_card_number, without_card_numbers};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -33,6 +35,8 @@ pub struct Sent {
     pub is_judged: bool,
     /// Stands for the account's key, the method, the path, and the parameters.
     pub fingerprint: String,
+    /// The outcome and the challenge that were asked for: what is sent again for another one is a payment of its own.
+    pub wished: [Option<Vec<u8>>; 2],
     /// Stands for the account's key.
     pub caller: String,
     pub idempotency_key: Option<String>,
@@ -64,29 +68,37 @@ const SECRET_NAMES: [&str; 10] = [
     "secret_key",
 ];
 
+/// The headers of the sandbox.
+const WISHES: [&str; 2] = ["sandbox-outcome", "sandbox-challenge"];
+
 /// The parameters of any operation.
-const GENERAL: [&str; 2] = ["_method", "callback"];
+const GENERAL: [&str; 3] = ["_", "_method", "callback"];
 
 impl Sent {
     /// Reads a request.
     pub fn new(operations: &Operations, head: &Parts, body: &[u8]) -> Self {
-        let (method, path) = (head.method.to_string(), head.uri.path().to_owned());
+        let (method, path) = (head.method.to_string(), head.uri.path());
+        let path = api_path::normalise_path(path).unwrap_or_else(|| path.to_owned());
         let operation = operations.find(&method, &path);
         let credentials = secret_key(&head.headers);
-        let query: Vec<_> =
-            url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).collect();
+        let encoded = head.uri.query().unwrap_or_default();
+        let query: Vec<_> = url::form_urlencoded::parse(encoded.as_bytes()).collect();
         let mut names: Vec<_> = query.iter().flat_map(|(name, _)| parts_of(name)).collect();
         add_names_of_body(&head.headers, body, &mut names);
         let is_unread =
             |name: &String| operation.is_some_and(|it| !it.reads(name)) && !GENERAL.contains(&name.as_str());
-        let mut unread: Vec<_> = names.into_iter().filter(is_unread).collect();
+        let unread = names.into_iter().filter(is_unread);
+        let mut unread: Vec<_> =
+            unread.map(|name| if is_word(&name) { name } else { "?".to_owned() }).collect();
         unread.dedup();
         let secrets =
             query.iter().filter(|(name, value)| is_secret(operation, name, value, credentials.as_deref()));
         let secrets = secrets.map(|(name, _)| name.to_lowercase()).collect();
         let caller = digest(&[credentials.unwrap_or_default().as_bytes()]);
+        let body = without_boundary(&head.headers, body);
         let fingerprint =
-            digest(&[caller.as_bytes(), method.as_bytes(), head.uri.to_string().as_bytes(), body]);
+            digest(&[caller.as_bytes(), method.as_bytes(), path.as_bytes(), encoded.as_bytes(), &body]);
+        let wished = WISHES.map(|name| head.headers.get(name).map(|value| value.as_bytes().to_owned()));
         let key = head.headers.get("idempotency-key").and_then(|key| key.to_str().ok());
         Self {
             operation: operation.map(Operation::name).unwrap_or_default(),
@@ -95,11 +107,17 @@ impl Sent {
             method,
             path,
             fingerprint,
+            wished,
             caller,
             unread,
             secrets,
             ..Self::default()
         }
+    }
+
+    /// Returns whether it asks for the same as another one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.wished == other.wished
     }
 
     pub fn is_change(&self) -> bool {
@@ -166,7 +184,7 @@ fn is_secret(operation: Option<&Operation>, name: &str, value: &str, key: Option
         SECRET_NAMES.contains(&name.to_lowercase().as_str()) && !operation.is_some_and(|it| it.reads(name));
     let is_key = ["sk_", "whsec_"].iter().any(|prefix| value.starts_with(prefix))
         || key == Some(value) && !value.is_empty();
-    is_named || is_key || without_card_numbers(value) != value
+    is_named || is_key || has_card_number(value)
 }
 
 /// Returns the names in `card[number]`. What metadata holds is the client's own.
@@ -179,14 +197,42 @@ fn parts_of(name: &str) -> Vec<String> {
     parts
 }
 
+/// Returns whether a name looks like a parameter's: what else stands in its place, such as JSON without a type, may hold a card.
+fn is_word(name: &str) -> bool {
+    const LETTERS_MAX: usize = 50;
+    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    name.len() <= LETTERS_MAX
+        && name.bytes().all(is_of_word)
+        && !name.as_bytes().windows(3).any(|three| three.iter().all(u8::is_ascii_digit))
+}
+
 const METADATA: &str = "metadata";
 
 fn add_names_of_body(headers: &HeaderMap, body: &[u8], names: &mut Vec<String>) {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.starts_with("application/json") {
         add_names(&serde_json::from_slice(body).unwrap_or_default(), names);
-    } else if kind.starts_with("application/x-www-form-urlencoded") {
+    } else if kind.is_empty() || kind.starts_with("application/x-www-form-urlencoded") {
         names.extend(url::form_urlencoded::parse(body).flat_map(|(name, _)| parts_of(&name)));
+    }
+}
+
+/// Returns a body in which the boundary of its parts has no name: many clients draw a new one for each try.
+fn without_boundary<'b>(headers: &HeaderMap, body: &'b [u8]) -> Cow<'b, [u8]> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let boundary = kind.split_once("boundary=").map(|(_, rest)| rest.split(';').next().unwrap_or_default());
+    match boundary.map(|boundary| boundary.trim().trim_matches('"')) {
+        Some(boundary) if kind.starts_with("multipart/") && !boundary.is_empty() => {
+            let mut named = Vec::with_capacity(body.len());
+            let mut rest = body;
+            while let Some(at) = rest.windows(boundary.len()).position(|part| part == boundary.as_bytes()) {
+                named.extend_from_slice(&rest[..at]);
+                rest = &rest[at + boundary.len()..];
+            }
+            named.extend_from_slice(rest);
+            named.into()
+        }
+        _ => body.into(),
     }
 }
 
@@ -202,5 +248,31 @@ fn add_names(value: &Value, names: &mut Vec<String>) {
         }
         Value::Array(items) => items.iter().for_each(|item| add_names(item, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_sent_again_behind_another_boundary_are_the_same_request() {
+        let sent = |boundary: &str, text: &str| {
+            let body = format!(
+                "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n{text}\r\n--{boundary}--\r\n"
+            );
+            let kind = format!("multipart/form-data; boundary=\"{boundary}\"");
+            let (head, ()) = http::Request::builder()
+                .method("POST")
+                .uri("/1/files/")
+                .header(header::CONTENT_TYPE, kind)
+                .body(())
+                .unwrap()
+                .into_parts();
+            Sent::new(&Operations::default(), &head, body.as_bytes())
+        };
+        assert_eq!(sent("one", "receipt").fingerprint, sent("another", "receipt").fingerprint);
+        assert_ne!(sent("one", "receipt").fingerprint, sent("one", "letter").fingerprint);
+        assert_eq!(sent("one", "receipt").path, "/1/files");
     }
 }
