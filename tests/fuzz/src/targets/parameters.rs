@@ -93,13 +93,18 @@ fn hold_params<T: DeserializeOwned + Validate>(tree: &Value, secrets: &[&str]) {
     }
     let shown = Value::Object(LoggableParams::new(tree, &read).parameters);
     for secret in secrets {
-        assert!(shown.pointer(secret).is_none_or(is_blank_or_address), "{secret} is shown: {shown}");
+        assert!(shown.pointer(secret).is_none_or(may_be_shown), "{secret} is shown: {shown}");
     }
 }
 
-/// Whether a value may be shown: an address, unless it names somebody.
-fn is_blank_or_address(value: &Value) -> bool {
+/// Whether a value may be shown: one with nothing in it, or an address, unless it names somebody.
+fn may_be_shown(value: &Value) -> bool {
     let names_nobody = |url: Url| url.username().is_empty() && url.password().is_none();
-    let text = value.as_str().map(str::trim);
-    text.is_some_and(|text| text.is_empty() || Url::parse(text).is_ok_and(names_nobody))
+    match value {
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.trim().is_empty() || Url::parse(text.trim()).is_ok_and(names_nobody),
+        Value::Array(items) => items.iter().all(may_be_shown),
+        Value::Object(fields) => fields.values().all(may_be_shown),
+    }
 }
