@@ -87,3 +87,17 @@ data_folders() { find "$WINEPREFIX/drive_c" -name 'card-payments-*'; }
 on_windows exec --keep -- cmd /c 'exit 0' 2>/dev/null
 [ 1 = "$(data_folders | wc -l)" ] || missing 'exec keeps no folder'
 echo 'exec'
+
+# A killed simulator has left a part of a row.
+printf 'capture,ch_1:charge' >book.csv
+CARD_PAYMENTS_ACQUIRER_SECRET=a-secret-of-at-least-32-characters "$wine" card-payments.exe acquirer --listen 127.0.0.1:0 --book book.csv >banner 2>log &
+server=$!
+for _ in {1..600}; do
+    ! grep -q Listening banner || break
+    [ -d "/proc/$server" ] || break
+    sleep 0.1
+done
+grep -q Listening banner || { cat log >&2; missing 'the simulator does not start'; }
+[ ! -s book.csv ] || missing 'a part of a row stays in the book'
+crash
+echo "a simulator's book"
