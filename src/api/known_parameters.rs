@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use axum::http::Method;
+use base::plain_text::is_plain_name;
 use base::request_context;
 use serde_json::{Map, Value};
 
 use super::descriptions::{Descriptions, operations};
 use crate::limits::UNKNOWN_PARAMETERS_MAX;
-use crate::params::{FieldErrors, is_plain, unknown_parameter};
+use crate::params::{FieldErrors, unknown_parameter};
 
 /// The parameters of one level, by their names.
 #[derive(Debug, Default)]
@@ -175,7 +176,7 @@ impl Search<'_> {
             return;
         }
         // A name that is no plain word may be anything by mistake, and the log shows the error.
-        if !is_plain(name) {
+        if !is_plain_name(name) {
             self.faults.add(&format!("{path}{dot}?"), unknown_parameter(None));
             return;
         }

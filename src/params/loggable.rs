@@ -1,6 +1,7 @@
 //! The parameters of a request that may be shown: the values that a type has read, unless it holds them as a secret. The type
 //! decides, not a pattern; of all other parameters only the name is shown.
 
+use base::plain_text::is_plain_name;
 use serde_json::{Map, Value};
 
 use super::findings::{ReadValues, ShownValues};
@@ -59,7 +60,7 @@ impl LoggableFilter<'_> {
         match value {
             Value::Object(fields) => {
                 let shown = fields.iter().filter_map(|(name, field)| {
-                    let name_shown = if is_plain(name) { name } else { "?" };
+                    let name_shown = if is_plain_name(name) { name } else { "?" };
                     let dot = if path.is_empty() { "" } else { "." };
                     Some((name.clone(), self.shown(field, &format!("{path}{dot}{name_shown}"))?))
                 });
@@ -99,16 +100,6 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// Returns whether a name looks like a parameter's: `address_line1`, `publicKeyHash`. Numbers of cards and accounts do not.
-pub fn is_plain(name: &str) -> bool {
-    const LETTERS_MAX: usize = 50;
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    name.len() <= LETTERS_MAX
-        && name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name.bytes().all(word)
-        && !name.as_bytes().windows(3).any(|three| three.iter().all(u8::is_ascii_digit))
 }
 
 #[cfg(test)]

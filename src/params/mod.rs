@@ -20,7 +20,7 @@ pub use field_errors::{FieldErrors, FieldMessage, unknown_parameter};
 pub use findings::{ReadValues, ShownValues};
 pub use grace::{GRACE, parse_grace_period, read_grace};
 pub use http_url::{HttpUrl, without_credentials};
-pub use loggable::{LoggableParams, is_plain};
+pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, read_instant};

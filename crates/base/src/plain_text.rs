@@ -25,6 +25,16 @@ pub fn escape(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Returns whether a name looks like a parameter's: `address_line1`, `publicKeyHash`. Numbers of cards and accounts do not.
+pub fn is_plain_name(name: &str) -> bool {
+    const LETTERS_MAX: usize = 50;
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    name.len() <= LETTERS_MAX
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(word)
+        && !name.as_bytes().windows(3).any(|three| three.iter().all(u8::is_ascii_digit))
+}
+
 /// Returns whether a terminal shows something else than the letter: controls of both sets, those of the direction of writing,
 /// separators of lines, and what has no width, except the two that join letters.
 fn is_obeyed(letter: char) -> bool {

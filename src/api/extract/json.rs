@@ -33,6 +33,10 @@ pub(super) fn is_meant(body: &[u8]) -> bool {
 /// Returns whether a body without a type, or with that of a form, is an object that a shell has robbed of its quotes, or that was encoded
 /// as a form (`docs/decisions.md`, 432).
 pub(super) fn is_mangled(body: &[u8]) -> bool {
+    // Most forms begin with a name, and are not decoded twice.
+    if !matches!(body.trim_ascii_start().first(), Some(b'{' | b'\'' | b'%' | b'+')) {
+        return false;
+    }
     let decoded = form::decode(body.strip_suffix(b"=").unwrap_or(body)).unwrap_or_default();
     let text = decoded.trim_matches(|letter: char| letter.is_whitespace() || letter == '\'');
     text.strip_prefix('{')

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use base::api_path;
+use base::plain_text::is_plain_name;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use http::request::Parts;
@@ -87,9 +88,10 @@ impl Sent {
         add_names_of_body(&head.headers, body, &mut names);
         let is_unread =
             |name: &String| operation.is_some_and(|it| !it.reads(name)) && !GENERAL.contains(&name.as_str());
+        // What else stands in a name's place, such as JSON without a type, may hold a card.
         let unread = names.into_iter().filter(is_unread);
         let mut unread: Vec<_> =
-            unread.map(|name| if is_word(&name) { name } else { "?".to_owned() }).collect();
+            unread.map(|name| if is_plain_name(&name) { name } else { "?".to_owned() }).collect();
         unread.dedup();
         let secrets =
             query.iter().filter(|(name, value)| is_secret(operation, name, value, credentials.as_deref()));
@@ -195,15 +197,6 @@ fn parts_of(name: &str) -> Vec<String> {
         parts.truncate(1);
     }
     parts
-}
-
-/// Returns whether a name looks like a parameter's: what else stands in its place, such as JSON without a type, may hold a card.
-fn is_word(name: &str) -> bool {
-    const LETTERS_MAX: usize = 50;
-    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    name.len() <= LETTERS_MAX
-        && name.bytes().all(is_of_word)
-        && !name.as_bytes().windows(3).any(|three| three.iter().all(u8::is_ascii_digit))
 }
 
 const METADATA: &str = "metadata";
