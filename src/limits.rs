@@ -131,6 +131,10 @@ pub const PLAN_INTERVAL_MAX: i64 = 1_000;
 pub const PLAN_INTERVALS_MAX: i64 = 10_000;
 /// The times at which a renewal is retried, counted from its first failure; after the last retry the subscription is cancelled.
 pub const RENEWAL_RETRIES: [TimeSpan; 3] = [TimeSpan::days(1), TimeSpan::days(3), TimeSpan::days(6)];
+/// The time from which on a bill counts as late: its server was down.
+pub const RENEWAL_LATE: TimeSpan = TimeSpan::seconds(3600);
+/// How much too early a doubted clock may make live renewals and settlements (`docs/decisions.md`, 405).
+pub const DOUBTED_AHEAD_MAX: TimeSpan = TimeSpan::days(1);
 /// The shortest interval with retries: in a shorter one there is no time for them.
 pub const RENEWAL_RETRIED_FROM: TimeSpan = TimeSpan::days(7);
 /// The number of subscriptions of a deleted plan that one transaction deletes.

@@ -37,7 +37,7 @@ class Inbox {
         this.#taken.add(event.token);
         return event;
       }
-      const received = deliveries.at(-1)?.number ?? 0;
+      const received = Math.max(0, ...deliveries.map(({ number }) => number));
       // The inbox keeps no more, and more cannot be waited for.
       if (received < count || received >= 1000) {
         const types = events.map((event) => event.type).join(", ") || "nothing";

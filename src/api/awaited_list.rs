@@ -9,14 +9,19 @@ use web::server::ServerPhase;
 use super::state::AppState;
 use crate::error::Error;
 use crate::params::Waiting;
+use crate::services::accounts;
 use crate::services::page::{AwaitedList, ListPage};
 
 /// Reads a page of a list once it has as many records as the client waits for: at most so long, or until the server wants no new
 /// work or the connection for another client. Meanwhile the request holds no permit and no page; afterwards it checks when it is
 /// its turn, and takes as much memory as its answer turns out to need.
 ///
-/// Refusals: those of the list.
-pub async fn await_page<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
+/// Refusals: `unauthorized` if the key of the request has ended meanwhile, and those of the list.
+pub async fn await_page<L: AwaitedList>(
+    app: &AppState,
+    key: Option<[u8; 32]>,
+    list: &L,
+) -> Result<ListPage<L::Record>, Error> {
     let Waiting { count, wait } = list.waiting();
     if wait.is_zero() {
         return Box::pin(page(app, list)).await;
@@ -44,6 +49,9 @@ pub async fn await_page<L: AwaitedList>(app: &AppState, list: &L) -> Result<List
         so_far = arriving.so_far();
         let page = Box::pin(page(app, list)).await?;
         if is_over || page.count >= count {
+            if let Some(key) = key {
+                Box::pin(accounts::authenticate_hashed(app, key)).await?;
+            }
             return Ok(page);
         }
         found = page.count;

@@ -305,7 +305,15 @@ pub async fn refund(
     Path(id): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {
-    let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
+    let mut amount = amount(form.input.tree());
+    if amount.is_null() {
+        // For the API, a refund without an amount is one of the whole charge.
+        let account = &form.caller.account;
+        let charge = Record::new(account.now, &charges::show(&app, account, &id).await?)?;
+        let left = charge.number("/amount").zip(charge.number("/amount_refunded"));
+        amount = left.map(|(all, refunded)| all - refunded).filter(|left| *left > 0).into();
+    }
+    let params = params::read::<NewRefund>(&json!({ "amount": amount }));
     refunds::create(&app, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }

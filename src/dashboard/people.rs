@@ -61,6 +61,10 @@ pub async fn start(State(app): State<DashboardState>, request: Request) -> Respo
 
 async fn started(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
+    // A picture or a frame of another site's page begins no sign-in, and uses up nobody's attempts.
+    if request.headers().get("sec-fetch-dest").is_some_and(|dest| dest != "document") {
+        return Err(Error::from(ErrorCode::Forbidden).into());
+    }
     auth.attempts.take(client_address(&request, app).map(ClientNetwork::from_address)).await?;
     let to = Input::from_request(request, app).await?.params::<StartParams>().value.to;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
@@ -96,7 +100,6 @@ pub async fn finish(State(app): State<DashboardState>, request: Request) -> Resp
 async fn finished(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
     let from = client_address(&request, app);
-    auth.attempts.take(from.map(ClientNetwork::from_address)).await?;
     let kept = ATTEMPT.open::<KeptAttempt>(app, request.headers());
     let AnswerParams { code, state, error } =
         Input::from_request(request, app).await?.params::<AnswerParams>().value;
@@ -106,6 +109,8 @@ async fn finished(app: &DashboardState, request: Request) -> Result<Response, Er
         let strange = "this browser has begun no such sign-in, or too long ago";
         return Ok(refused(app, HOME, &IdentityError::Refused(strange.into())));
     };
+    // Only now: whoever has begun nothing here makes no call, and can guess nothing.
+    auth.attempts.take(from.map(ClientNetwork::from_address)).await?;
     let Some(code) = code.filter(|_| error.is_none()) else {
         let denied = "the provider has signed nobody in";
         return Ok(refused(app, &to, &IdentityError::Refused(denied.into())));

@@ -31,6 +31,7 @@ pub struct SettlementWork;
 impl DueWork for SettlementWork {
     type Entity = account::Entity;
     const NAME: &'static str = "settlement";
+    const IS_FINAL: bool = true;
     const AT: Column = Column::SettlesAt;
     const ID: Column = Column::Id;
 

@@ -7,6 +7,8 @@ pub use webhook_dispatcher::WorkerHandles;
 
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use crate::error::Error;
 use crate::limits::{
     CLOCK_NOTE_INTERVAL, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITE_INTERVAL,
@@ -17,9 +19,13 @@ use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasure
 
 const PAUSE: Duration = Duration::from_secs(1);
 const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
+/// The time for which due work waits for the marks of erased customers at a start: a bucket may be away.
+const MARKS_READ_WITHIN: Duration = Duration::from_secs(10);
 
 /// Starts the workers. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
+    let (reading, read) = watch::channel(());
+    tokio::spawn(repeat_erasures(Ctx::clone(ctx), reading));
     for kind in due_work_registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.
         if kind.name == due_work_registry::WEBHOOKS.name {
@@ -29,8 +35,10 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
         if ctx.random.is_seeded() && kind.is_of_accounts() {
             continue;
         }
-        let ctx = Ctx::clone(ctx);
+        let (ctx, mut read) = (Ctx::clone(ctx), read.clone());
         tokio::spawn(async move {
+            // A customer whom an older database has brought back is deleted before it is billed.
+            let _ = tokio::time::timeout(MARKS_READ_WITHIN, read.changed()).await;
             loop {
                 match kind.run(&ctx).await {
                     Ok(0) => {}
@@ -51,7 +59,6 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
         });
     }
     tokio::spawn(note_time(Ctx::clone(ctx)));
-    tokio::spawn(repeat_erasures(Ctx::clone(ctx)));
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
@@ -177,8 +184,8 @@ async fn send_announcements(ctx: Ctx) {
     }
 }
 
-/// Plans the erasures again that a database lacks which was put back from an older copy.
-async fn repeat_erasures(ctx: Ctx) {
+/// Plans the erasures again that a database lacks which was put back from an older copy. Who waits for it waits until `_reading` goes.
+async fn repeat_erasures(ctx: Ctx, _reading: watch::Sender<()>) {
     loop {
         match erasures::repeat_marked(&ctx).await {
             Ok(0) => return,

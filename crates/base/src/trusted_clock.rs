@@ -229,6 +229,12 @@ impl TrustedClock {
         self.see().map_or_else(|| self.clock.now(), |state| state.trusted.min(state.wall))
     }
 
+    /// Returns the wall clock's time, or, if that is later, the time that is `span` after the earliest that may be now: what nobody can
+    /// undo goes by it, so that a clock that jumped makes it early by no more than that.
+    pub fn within(&self, span: TimeSpan) -> Timestamp {
+        self.clock.now().min(self.earliest() + span)
+    }
+
     /// Returns the latest time that may be now: what has to last from now on is dated by it.
     pub fn latest(&self) -> Timestamp {
         self.see().map_or_else(|| self.clock.now(), |state| state.trusted.max(state.wall))

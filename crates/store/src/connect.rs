@@ -281,7 +281,9 @@ async fn run<M: MigratorTrait>(database: &DatabaseConnection, on_step: OnStep<'_
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
 /// in our queue, which is fairer.
 pub(crate) const POSTGRES_CONNECTIONS: u32 = 16;
-/// Of these, the connections for statements; others are for long reads, and for group commit.
+/// Of these, one listens to other copies.
+const POSTGRES_LISTENERS: u32 = 1;
+/// And these are for statements; others are for long reads, and for group commit.
 const POSTGRES_STATEMENTS: usize = 12 - GROUPS_MAX as usize;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
 pub(crate) const POSTGRES_CACHED: usize = 512;
@@ -289,6 +291,11 @@ pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Saves a round trip per request; the first statement notices a dead connection.
 pub(crate) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 pub(crate) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
+/// The time within which a database that is there answers a statement: longer than [`TIMEOUTS`] let it run, shorter than a request.
+/// Without it, a machine that has vanished is noticed when the system gives up sending to it, after a quarter of an hour.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
+/// The same for a statement that does nothing.
+pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
@@ -320,7 +327,7 @@ pub(crate) const OF_PLANS: [(&str, &str); 2] = [("random_page_cost", "1"), ("jit
 const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "1")];
 
 pub(crate) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
+    let mut options = options(url, POSTGRES_CONNECTIONS - POSTGRES_LISTENERS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
         let postgres = postgres.options(TIMEOUTS).options(OF_PLANS).options(OF_CITUS);
         postgres.statement_cache_capacity(POSTGRES_CACHED)

@@ -39,7 +39,7 @@ class Inbox:
                 if event["type"] == event_type and event["token"] not in self._taken:
                     self._taken.add(event["token"])
                     return event
-            received = deliveries[-1]["number"] if deliveries else 0
+            received = max((delivery["number"] for delivery in deliveries), default=0)
             # The inbox keeps no more, and more cannot be waited for.
             if received < count or received >= 1000:
                 types = ", ".join(event["type"] for event in events) or "nothing"

@@ -76,7 +76,7 @@ impl<'a> Inbox<'a> {
         loop {
             let (mut received, mut types) = (0, Vec::new());
             for delivery in self.read(count, patience) {
-                received = delivery["number"].as_u64().expect("a number");
+                received = received.max(delivery["number"].as_u64().expect("a number"));
                 if delivery["signature"] != "valid" {
                     continue;
                 }

@@ -43,8 +43,9 @@ pub async fn list_sandbox_requests(
 ) -> Result<Listed<LoggedRequest>, Error> {
     let search = Box::pin(requests::search(&app, &account, RequestSearch::read(&input))).await?;
     // A request that waits holds nothing else.
+    let key = account.key.as_ref().map(|key| key.hash);
     drop((account, input));
-    Ok(Listed(await_page(&app, &search).await?))
+    Ok(Listed(await_page(&app, key, &search).await?))
 }
 
 /// Get a request.

@@ -62,13 +62,18 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewApiKey>) -
     let restriction = KeyRestriction { name, last_characters: String::new(), rights, networks };
     may_give(&caller.account, &restriction, expires_at)?;
     let minted = MintedKey::new(ctx, &caller.account, restriction, expires_at)?;
-    let unit = idempotency::write(ctx, caller, (minted, wall), async |tx, (minted, wall)| {
+    // Of two persons, the one who approves.
+    let person = caller.account.person.as_ref().map(|person| person.acting(wall));
+    let unit = idempotency::write(ctx, caller, (minted, person, wall), async |tx, (minted, person, wall)| {
         minted.require_giver(tx, *wall).await?;
         minted.insert(tx, *wall).await?;
         let ApiKey { token, name, rights, networks, expires_at, .. } = &minted.shown;
         let detail =
             json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
-        record(tx, Action::KeyCreated, minted.row.account_id, *token, detail)?;
+        let act = OperatorAction::about(Action::KeyCreated, minted.row.account_id, token.to_string(), detail);
+        if let Some(operator) = person.as_ref().or(tx.operator()) {
+            audit::record_by(tx, operator, &act)?;
+        }
         Ok(minted.shown.clone())
     });
     unit.await

@@ -65,7 +65,7 @@ impl Authorisation {
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let error_message = row.failure.map(failure_message);
         let reserved = ChargeState::RESERVED.contains(&row.state);
-        let expired = reserved && row.expires_at <= now;
+        let expired = row.state == ChargeState::Authorised && row.expires_at <= now;
         let capturable = reserved && !expired;
         let voided = row.state == ChargeState::Voided;
         let captured = row.state == ChargeState::Captured;

@@ -44,15 +44,18 @@ pub async fn attempts(
 /// Returns the condition that an attempt is in the state at an instant of the account's clock.
 fn condition(state: AttemptState, now: Timestamp) -> Condition {
     let is = |state: ChargeState| Column::State.eq(state);
-    let reserved = || Condition::all().add(Column::State.is_in(ChargeState::RESERVED));
+    // One with a capture or void in flight does not expire meanwhile.
+    let expired = || Condition::all().add(is(ChargeState::Authorised)).add(COLUMN.expires_at.lte(now));
     match state {
         AttemptState::Succeeded => Condition::all().add(charge::listed()),
         AttemptState::Declined => Condition::all().add(charge::failed()),
         AttemptState::Pending => {
             Condition::any().add(is(ChargeState::Pending)).add(is(ChargeState::Processing))
         }
-        AttemptState::Authorised => reserved().add(COLUMN.expires_at.gt(now)),
-        AttemptState::Expired => reserved().add(COLUMN.expires_at.lte(now)),
+        AttemptState::Authorised => {
+            Condition::all().add(Column::State.is_in(ChargeState::RESERVED)).add(expired().not())
+        }
+        AttemptState::Expired => expired(),
         AttemptState::Captured => Condition::all().add(is(ChargeState::Captured)),
         AttemptState::Voided => Condition::all().add(is(ChargeState::Voided)),
         AttemptState::Refunded => Condition::all().add(Column::AmountRefunded.gt(0)),

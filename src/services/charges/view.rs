@@ -228,7 +228,7 @@ impl Charge {
             merchant_entitlement: captured.then_some(row.entitlement),
             refund_pending: row.refunds_pending > 0,
             authorisation_token: row.authorisation_id,
-            authorisation_expired: shown == ShownState::Authorised && row.expires_at <= now,
+            authorisation_expired: row.state == ChargeState::Authorised && row.expires_at <= now,
             authorisation_voided: shown == ShownState::Voided,
             captured,
             captured_at: row.captured_at,

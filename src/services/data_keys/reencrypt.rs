@@ -23,6 +23,7 @@ use vault::DataKeys;
 use crate::error::Error;
 use crate::limits::SEALED_BATCH;
 use crate::services::context::Context;
+use crate::services::data_keys::reload;
 
 /// A table with sealed columns; implemented in the module that seals them.
 pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
@@ -149,15 +150,12 @@ pub async fn reencrypt(
     key: Uuid,
     on_progress: impl Fn(u64),
 ) -> Result<ReencryptionReport, Error> {
-    let keys = KeyCache { former: key, all: ctx.vault.data_keys() };
-    if keys.all.current() == key {
-        return Err(Error::internal("the data key that seals is no former one"));
-    }
     let mut report = ReencryptionReport::default();
     for table in TABLES {
         report.damaged += loop {
             let (mut after, mut changed, mut damaged) = (None, 0, 0);
             loop {
+                let keys = KeyCache::read(ctx, key).await?;
                 let batch = (table.batch)(ctx, &keys, after).await?;
                 report.reencrypted += batch.reencrypted;
                 on_progress(report.reencrypted);
@@ -180,6 +178,18 @@ pub async fn reencrypt(
 struct KeyCache {
     former: Uuid,
     all: Arc<DataKeys>,
+}
+
+impl KeyCache {
+    /// Reads the keys anew: during a long scan another rotation may retire, and a server delete, the key that sealed at its start.
+    async fn read(ctx: &Context, former: Uuid) -> Result<Self, Error> {
+        reload(ctx).await?;
+        let all = ctx.vault.data_keys();
+        if all.current() == former {
+            return Err(Error::internal("the data key that seals is no former one"));
+        }
+        Ok(Self { former, all })
+    }
 }
 
 type ReencryptFuture<'a> = BoxFuture<'a, Result<SealedBatch, Error>>;

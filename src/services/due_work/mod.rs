@@ -10,8 +10,9 @@ use sea_orm::{DeleteMany, EntityTrait, ModelTrait, Select};
 
 use self::work_time::WorkTime;
 use super::context::Context;
+use crate::config::Environment;
 use crate::error::Error;
-use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::limits::{DOUBTED_AHEAD_MAX, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 
 /// A kind of due work of accounts.
 pub trait DueWork: 'static {
@@ -24,9 +25,18 @@ pub trait DueWork: 'static {
     /// Whether the work destroys by age data that nothing restores: it then goes by the earliest time that may be now.
     const DESTROYS: bool = false;
 
+    /// Whether the work moves money that nobody brings back: in live, a doubted clock makes it a day early at most.
+    const IS_FINAL: bool = false;
+
     /// Returns the time of the wall clock that workers go by.
     fn wall(ctx: &Context) -> Timestamp {
-        if Self::DESTROYS { ctx.trusted.earliest() } else { ctx.clock.now() }
+        if Self::DESTROYS {
+            ctx.trusted.earliest()
+        } else if Self::IS_FINAL && ctx.environment == Environment::Live {
+            ctx.trusted.within(DOUBTED_AHEAD_MAX)
+        } else {
+            ctx.clock.now()
+        }
     }
 
     /// Selects the rows due for any worker at an instant of the wall clock; if the kind goes by the account's clock,

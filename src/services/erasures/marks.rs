@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
+use crate::services::erasures::person;
 
 /// The number of marks that the last start did not obey, because the vault has not signed them.
 pub const MARKS_REFUSED: &str = "card_payments_erasure_marks_refused";
@@ -27,7 +28,7 @@ pub fn signed(vault: &Vault, account: AccountToken, customer: CustomerToken) -> 
     Mark { account, customer, signature: Some(signature) }
 }
 
-/// Plans the marked erasures that the database has not done; they are due at once. Returns how many. A mark without a signature is
+/// Plans the marked erasures that the database has not done, and deletes their customers. Returns how many. A mark without a signature is
 /// signed if the database has done the erasure, as those of earlier releases are, and otherwise refused.
 pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
     let failed = |error: io::Error| Error::internal(format!("marks: {error}"));
@@ -39,9 +40,7 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
     }
     let (mut planned, mut refused) = (0, 0_u32);
     for (account, customers) in marked {
-        if account::Entity::find_by_id(account).one(ctx.store.read()).await?.is_none() {
-            continue;
-        }
+        let Some(owner) = account::Entity::find_by_id(account).one(ctx.store.read()).await? else { continue };
         let done = erasure::Entity::owned_by(account).filter(Column::ErasedAt.is_not_null());
         let done = done.select_only().column(Column::Id).into_tuple().all(ctx.store.read()).await?;
         let done: HashSet<CustomerToken> = done.into_iter().collect();
@@ -53,7 +52,7 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
                     ctx.blobs.put_mark(mark).await.map_err(failed)?;
                 }
                 (false, true) => {
-                    plan(ctx, account, customer).await?;
+                    plan(ctx, &owner, customer).await?;
                     planned += 1;
                 }
                 (false, false) => {
@@ -67,15 +66,18 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
     Ok(planned)
 }
 
-async fn plan(ctx: &Context, account: AccountToken, customer: CustomerToken) -> Result<(), Error> {
-    // No account's clock is behind the wall clock.
-    let unit =
-        ctx.store.write((account, customer, ctx.clock.now()), async |tx, (account, customer, wall)| {
-            let cards = JsonText::encode(&[(); 0])?;
-            plan_erasure(tx, (*account, *customer), cards, (*wall, *wall)).await?;
-            let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));
-            let act = OperatorAction::about(Action::CustomerErased, *account, subject, detail);
-            audit::record_by_server(tx, &act, *wall)
-        });
+async fn plan(ctx: &Context, owner: &account::Model, customer: CustomerToken) -> Result<(), Error> {
+    // By the time that erasures go by: a restored database makes the server doubt its clock, and the mark is an order, not an age.
+    let now = owner.now(ctx.trusted.earliest());
+    let plan = (owner.id, customer, now, ctx.clock.now());
+    let unit = ctx.store.write(plan, async |tx, (account, customer, now, wall)| {
+        let cards = JsonText::encode(&[(); 0])?;
+        let row = plan_erasure(tx, (*account, *customer), cards, (*now, *now)).await?;
+        // At once: a renewal may be due.
+        person::delete_customer(tx, &row, *now).await?;
+        let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));
+        let act = OperatorAction::about(Action::CustomerErased, *account, subject, detail);
+        audit::record_by_server(tx, &act, *wall)
+    });
     unit.await
 }

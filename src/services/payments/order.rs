@@ -192,7 +192,8 @@ pub(in crate::services) fn authorise(
         amount: row.amount,
         currency: row.currency,
         capture: row.capture,
-        reference: row.reference.clone(),
+        // An empty text would stand on the cardholder's statement in place of the default descriptor.
+        reference: row.reference.clone().filter(|text| !text.is_empty()),
         network: credentials.network,
         forced: None,
     }

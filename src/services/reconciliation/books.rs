@@ -304,6 +304,8 @@ async fn disputed_amounts(
     let noted = dispute_activity::Entity::owned_by(account)
         .filter(DisputeId.is_in(ids))
         .filter(Status.is_not_null())
+        // Former releases noted none.
+        .filter(Amount.is_not_null())
         .order_by_desc(Id);
     let noted = noted.select_only().columns([DisputeId, Id, Amount]).into_tuple();
     Ok(DisputedAmounts(noted.all(db).await?))

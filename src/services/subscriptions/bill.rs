@@ -32,6 +32,7 @@ pub struct BillingWork;
 impl DueWork for BillingWork {
     type Entity = subscription::Entity;
     const NAME: &'static str = "due_renewal";
+    const IS_FINAL: bool = true;
     const AT: Column = Column::NextBillingAt;
     const ID: Column = Column::Id;
 

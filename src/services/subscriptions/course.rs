@@ -1,11 +1,11 @@
 //! The course of a subscription: pure functions from one row to the next. The verbs decide the time, and store the row.
 
 use entity::subscription::{Model, SubscriptionState};
-use entity::{CardToken, CustomerToken, SubscriptionToken, Timestamp, plan};
+use entity::{CardToken, CustomerToken, SubscriptionToken, TimeSpan, Timestamp, plan};
 
 use super::calendar::{after, is_retried};
 use super::state::SubscriptionTransition;
-use crate::limits::RENEWAL_RETRIES;
+use crate::limits::{RENEWAL_LATE, RENEWAL_RETRIES};
 
 /// The amounts to pay for an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,8 +150,14 @@ pub fn restarted(row: &Model, step: SubscriptionTransition, plan: &plan::Model, 
 pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
     let failures = row.failures + 1;
     let first_failed_at = row.first_failed_at.unwrap_or(now);
-    let pause = usize::try_from(row.failures).ok().and_then(|before| RENEWAL_RETRIES.get(before));
-    let retry = pause.filter(|_| is_retried(plan.interval())).map(|pause| first_failed_at + *pause);
+    let before = usize::try_from(row.failures).unwrap_or(usize::MAX);
+    let pause = RENEWAL_RETRIES.get(before).filter(|_| is_retried(plan.interval()));
+    let passed = before.checked_sub(1).and_then(|last| RENEWAL_RETRIES.get(last)).unwrap_or(&TimeSpan::ZERO);
+    let retry = pause.map(|pause| {
+        // A server that was down retries late, and leaves the customer as much time until the next retry as a punctual one.
+        let due = row.next_billing_at.filter(|due| now - *due < RENEWAL_LATE).unwrap_or(now);
+        Ord::max(first_failed_at + *pause, due - *passed + *pause)
+    });
     Model {
         failures,
         first_failed_at: Some(first_failed_at),

@@ -355,6 +355,27 @@ rules! {
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
     }
 
+    #[dated]
+    async fn a_retry_that_a_server_was_down_for_leaves_as_much_time_until_the_next_one(app, acquirer) {
+        let client = app.client();
+        let customer = customer(&client).await;
+        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
+        acquirer.carry(CallFault::Nothing);
+        app.clock.advance(TimeSpan::days(31));
+        app.do_due_work().await;
+        // Two days after the first retry, which was due on 3 April, and three after the second.
+        for (down, next) in [(7, "2026-04-11T10:00:00Z"), (2, "2026-04-14T10:00:00Z")] {
+            app.clock.advance(TimeSpan::days(down));
+            app.do_due_work().await;
+            let record = client.subscription(&subscription).await;
+            assert_eq!((&record["state"], &record["next_billing_date"]), (&json!("active"), &json!(next)));
+        }
+        app.clock.advance(TimeSpan::days(3));
+        app.do_due_work().await;
+        assert_eq!(client.subscription(&subscription).await["state"], "cancelled");
+        assert_eq!(app.events().await.iter().filter(|event| **event == "subscription.renewal_failed").count(), 4);
+    }
+
     async fn a_renewal_under_way_stands_though_the_subscription_is_cancelled(app, acquirer) {
         let client = app.client();
         for ends in ["cancelled", "cancelling", "customer"] {

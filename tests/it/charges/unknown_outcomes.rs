@@ -221,6 +221,12 @@ rules! {
         unknown(&client.put_charge(&done, "capture").await);
         acquirer.carry(CallFault::Nothing);
         unknown(&client.put_charge(&not_done, "capture").await);
+        app.clock.advance(TimeSpan::seconds(1));
+        for charge in [&done, &not_done] {
+            let shown = client.charge(charge).await;
+            assert_eq!((&shown["authorisation_expired"], &shown["captured"]), (&json!(false), &json!(false)), "in flight");
+        }
+        app.clock.advance(TimeSpan::seconds(-1));
         settled_when_due(app).await;
         assert_eq!(client.charge(&done).await["captured"], true);
         assert_eq!(client.charge(&done).await["captured_at"], "2026-03-09T10:00:29Z");

@@ -224,6 +224,19 @@ rules! {
         }
     }
 
+    async fn a_key_that_ends_during_its_wait_is_shown_nothing_that_comes_afterwards(app) {
+        let owner = app.client();
+        let key = owner.restricted_key(&json!({ "rights": { "events": "read", "charges": "read" } })).await;
+        let restricted = app.with_key(key["secret_key"].as_str().unwrap());
+        let act = async {
+            until_they_wait(app).await;
+            owner.delete(&format!("/1/sandbox/keys/{}", token(&key))).await.ok(204);
+            owner.captured(400).await;
+        };
+        let (answer, ()) = join(restricted.get("/1/events?wait=30"), act).await;
+        answer.refused(401, "unauthorized");
+    }
+
     async fn waits_for_other_things_cost_a_commit_nothing(app) {
         const COMMITS: u64 = 10;
         const WAITS: u64 = 100;

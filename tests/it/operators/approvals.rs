@@ -75,9 +75,13 @@ async fn a_request_of_one_person_is_approved_once_by_another_one(database: Datab
     }
     assert_eq!(app.number(KEYS).await, 1);
     let trail = trail(&app).await;
-    for part in
-        ["approval.requested", "approval.approved", "ada@example.com (ada)", "grace@example.com (grace)"]
-    {
+    for part in [
+        "approval.requested",
+        "approval.approved",
+        "key.created",
+        "ada@example.com (ada)",
+        "grace@example.com (grace)",
+    ] {
         assert!(trail.contains(part), "{part}: {trail}");
     }
     assert!(!app.everything().await.windows(key.len()).any(|window| window == key.as_bytes()));

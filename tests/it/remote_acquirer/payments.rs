@@ -116,6 +116,11 @@ remote_rules! {
         assert_eq!(proofs[0].cvc.as_deref(), Some("123"));
         client.post("/1/charges", &charge_with(400, json!({ "reference": "Shop" }))).await.ok(201);
         assert_eq!(setup.acquirer.references().last().unwrap().as_deref(), Some("Shop"));
+        // An empty text is none: the statement has the default descriptor.
+        for blank in ["", " "] {
+            client.post("/1/charges", &charge_with(400, json!({ "reference": blank }))).await.ok(201);
+            assert_eq!(setup.acquirer.references().last().unwrap(), &None, "{blank:?}");
+        }
     }
 
     async fn a_moved_clock_bills_through_an_acquirer_elsewhere(setup) {

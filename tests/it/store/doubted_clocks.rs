@@ -7,7 +7,9 @@ use entity::{TimeSpan, Timestamp};
 use serde_json::json;
 
 use crate::harness::sending::post_with;
-use crate::harness::{Answer, App, Client, Installed, charge, fields, on_both, operated, rules, token_of};
+use crate::harness::{
+    Answer, App, Client, Database, Installed, charge, fields, on_both, operated, rules, token_of,
+};
 
 const HOUR: TimeSpan = TimeSpan::seconds(3600);
 const DAY: TimeSpan = TimeSpan::days(1);
@@ -87,6 +89,31 @@ async fn what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app: &
 on_both!(what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again, crate::harness::App, |app| {
     super::what_a_clock_behind_has_dated_does_not_go_once_it_is_right_again(app)
 });
+
+/// In live, where cards are charged for real.
+async fn a_clock_that_jumped_renews_no_more_than_a_day_too_early(database: Database) {
+    let Some(app) = App::live(database).await else { return };
+    let client = app.client();
+    let plan = client.plan(&json!({ "interval_unit": "week" })).await;
+    client.subscribed(&plan, &token_of(&client.customer("4012888888881881").await)).await;
+    let charged = async || {
+        for _ in 0..3 {
+            app.do_due_work().await;
+        }
+        client.listed().await
+    };
+    app.clock.set_by(FAR);
+    assert!(is_doubted(&app));
+    assert_eq!(charged().await, 1, "by a clock that is more than a year ahead");
+    app.clock.set_by(back(FAR));
+    app.clock.advance(TimeSpan::seconds(7 * 86_400 - 3600));
+    assert_eq!(charged().await, 1);
+    app.clock.set_by(TimeSpan::seconds(7200));
+    assert!(is_doubted(&app));
+    assert_eq!(charged().await, 2, "by one that is an hour late or two hours ahead");
+    app.check_books().await;
+}
+on_both!(a_clock_that_jumped_renews_no_more_than_a_day_too_early);
 
 rules! {
     async fn seconds_of_a_wrong_clock_destroy_nothing_and_double_nothing(app) {

@@ -19,3 +19,4 @@ mod sqlite;
 pub mod statement_costs;
 pub mod statements;
 mod units;
+mod vanished;

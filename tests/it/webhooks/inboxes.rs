@@ -105,6 +105,21 @@ rules! {
         assert_eq!((as_received(&delivery).signatures().len(), &delivery["signature"]), (2, &json!("valid")));
     }
 
+    async fn an_inbox_is_reached_by_the_address_that_the_server_had_before(app) {
+        app.work();
+        let client = app.client();
+        let inbox = client.post(INBOXES, &json!({})).await.ok(201);
+        // Nobody listens there: an account was imported, or its server got another port.
+        client.endpoint(&format!("http://127.0.0.1:9/inboxes/{}", token(&inbox))).await;
+        assert_eq!(next_delivery(&client, &inbox).await["signature"], "valid");
+        client.endpoint("http://127.0.0.1:9/inboxes/inb_AZqYv3rVcBKUQ1mHn7tKRw").await;
+        client.captured(400).await;
+        eventually(async || {
+            let webhooks = client.get("/1/webhooks").await.ok(200);
+            webhooks.as_array().unwrap().iter().any(|webhook| webhook.to_string().contains("connection_failed"))
+        }).await;
+    }
+
     async fn every_third_delivery_is_refused_and_tried_again(app) {
         app.work();
         let client = app.client();

@@ -1,11 +1,14 @@
 //! PostgreSQL: what the processes over one database tell each other. A message may get lost, and is no part of a transaction.
 
+use sea_orm::sqlx::Executor;
 use sea_orm::sqlx::postgres::{PgListener, PgPoolOptions};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
+use sea_orm::{ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
 use serde_json::Value;
 
+use super::pool::answers_within;
 use crate::Store;
+use crate::connect::{PING_TIMEOUT, TESTED_AFTER_IDLE};
 use crate::either::Either;
 
 const CHANNEL: &str = "card_payments";
@@ -22,8 +25,15 @@ pub struct Notifications(PgListener);
 impl Notifications {
     /// Returns the next message; `None` if some may have been lost, because it had to connect again.
     pub async fn next(&mut self) -> Result<Option<String>, DbErr> {
-        let message = self.0.try_recv().await.map_err(failed)?;
-        Ok(message.map(|message| message.payload().to_owned()))
+        loop {
+            if let Ok(message) = tokio::time::timeout(TESTED_AFTER_IDLE, self.0.try_recv()).await {
+                return Ok(message.map_err(failed)?.map(|message| message.payload().to_owned()));
+            }
+            // Who only listens never learns that the database has vanished.
+            if !answers_within(PING_TIMEOUT, self.0.execute("SELECT 1")).await {
+                return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
+            }
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 //! knows how a statement ended, so it keeps a connection whose statement was answered for the next one. Only a connection
 //! whose statement was cut off returns to sqlx's pool, which tests it.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use base::mutex::lock;
@@ -19,9 +20,11 @@ use sea_orm::{
     RuntimeErr, Statement,
 };
 use sea_query_sqlx::SqlxValues;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
+use crate::DISABLE_TIMEOUTS;
+use crate::connect::{ACQUIRE_TIMEOUT, ANSWER_TIMEOUT, PING_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use crate::limits::SLOTS;
 use crate::statement_observer::show;
 use crate::statements::Statements;
@@ -101,6 +104,13 @@ impl PostgresPool {
         lock(&self.0.idle)
     }
 
+    /// Closes the idle connections: they may have failed as another one has.
+    fn close_idle(&self) {
+        for mut idle in std::mem::take(&mut *self.idle_connections()) {
+            idle.known.connection.close_on_drop();
+        }
+    }
+
     async fn lend(&self) -> Result<ConnectionGuard, DbErr> {
         let permits = Arc::clone(&self.0.permits);
         let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permits.acquire_owned()).await;
@@ -109,7 +119,13 @@ impl PostgresPool {
         // The connection used last: it is warm, and the others may rest.
         let last = self.idle_connections().pop();
         let known = match last {
-            Some(idle) => idle.tested(Planned::now(&self.0.statements)).await,
+            Some(idle) => {
+                let tested = idle.tested(Planned::now(&self.0.statements)).await;
+                if tested.is_none() {
+                    self.close_idle();
+                }
+                tested
+            }
             None => None,
         };
         let known = if let Some(known) = known {
@@ -124,6 +140,7 @@ impl PostgresPool {
             known: Some(known),
             answered: true,
             in_transaction: false,
+            waits_for_ever: false,
             pool: self.clone(),
             _permit: permit,
         })
@@ -164,14 +181,27 @@ impl IdleConnection {
     /// long as the connection lives.
     async fn tested(self, now: Planned) -> Option<PooledConnection> {
         let Self { mut known, since } = self;
-        if known.planned.is_outgrown(now) {
-            known.connection.execute("DISCARD PLANS").await.ok()?;
+        let answers = if known.planned.is_outgrown(now) {
             known.planned = now;
+            answers_within(PING_TIMEOUT, known.connection.execute("DISCARD PLANS")).await
         } else if since.elapsed() >= TESTED_AFTER_IDLE {
-            Box::pin(known.connection.ping()).await.ok()?;
+            Box::pin(answers_within(PING_TIMEOUT, known.connection.ping())).await
+        } else {
+            true
+        };
+        if !answers {
+            known.connection.close_on_drop();
         }
-        Some(known)
+        answers.then_some(known)
     }
+}
+
+/// Returns whether the database answers in time. One whose machine has vanished says nothing, not even that the connection has ended.
+pub(crate) async fn answers_within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, sqlx::Error>>,
+) -> bool {
+    tokio::time::timeout(limit, answer).await.is_ok_and(|answer| answer.is_ok())
 }
 
 fn unacquired(error: sqlx::Error) -> DbErr {
@@ -189,6 +219,8 @@ struct ConnectionGuard {
     /// Whether the server answered the last statement.
     answered: bool,
     in_transaction: bool,
+    /// Whether the time-outs of its statements are disabled.
+    waits_for_ever: bool,
     pool: PostgresPool,
     _permit: OwnedSemaphorePermit,
 }
@@ -201,6 +233,13 @@ impl Drop for ConnectionGuard {
             known.connection.close_on_drop();
         } else if self.answered {
             self.pool.idle_connections().push(IdleConnection { known, since: Instant::now() });
+        } else if let Ok(runtime) = Handle::try_current() {
+            // sqlx's pool waits for the answer to what was cut off, for as long as it takes, and has one connection less.
+            runtime.spawn(async move {
+                if !answers_within(ANSWER_TIMEOUT, known.connection.ping()).await {
+                    known.connection.close_on_drop();
+                }
+            });
         }
     }
 }
@@ -217,11 +256,18 @@ impl ConnectionGuard {
     ) -> Result<T, sqlx::Error> {
         let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         self.answered = false;
-        let done = work(&mut known.connection).await;
+        let working = work(&mut known.connection);
+        let done = if self.waits_for_ever {
+            working.await
+        } else {
+            let silent =
+                |_| Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database is silent")));
+            tokio::time::timeout(ANSWER_TIMEOUT, working).await.unwrap_or_else(silent)
+        };
         self.answered = done.as_ref().err().is_none_or(is_usable_after);
         if !self.answered {
-            // The other idle connections may have failed in the same way.
-            drop(std::mem::take(&mut *self.pool.idle_connections()));
+            known.connection.close_on_drop();
+            self.pool.close_idle();
         }
         done
     }
@@ -356,7 +402,9 @@ impl ConnectionTrait for Transaction {
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.lent.lock().await.run(sql).await
+        let mut lent = self.lent.lock().await;
+        lent.waits_for_ever |= sql == DISABLE_TIMEOUTS;
+        lent.run(sql).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {

@@ -120,7 +120,7 @@ fn of_code(code: &str) -> Option<&'static str> {
         }
         "bad_authorisation" => "capture or void the charge of a 400: its charge_token or authorisation_token",
         "invalid_capture_amount" => "capture with another amount than was authorised",
-        "insufficient_service_balance" => "refund or transfer more than GET /1/balance shows as available",
+        "insufficient_service_balance" => "transfer more than GET /1/balance shows as available",
         "cannot_delete_plan" => "delete a plan that a customer is subscribed to",
         "cannot_delete_primary_card" => "delete the primary card of a customer",
         "cannot_replay_webhook" => "replay a webhook at once after its event: it is pending",

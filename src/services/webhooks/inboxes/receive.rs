@@ -73,7 +73,6 @@ pub async fn receive(
     let unit = ReceiveUnit {
         account: inbox.account_id,
         inbox: id,
-        id: ctx.ids.token(),
         headers: shown(headers)?,
         body: body.to_owned(),
         signature: verdict(ctx, &owner, id, headers, body).await?,
@@ -126,7 +125,6 @@ async fn verdict(
 struct ReceiveUnit {
     account: AccountToken,
     inbox: InboxToken,
-    id: InboxDeliveryToken,
     headers: JsonText,
     body: String,
     signature: (SignatureVerdict, Option<&'static str>),
@@ -152,7 +150,8 @@ impl ReceiveUnit {
         // Insert immediately: another unit of the same batch may delete the inbox with its deliveries.
         let delivery = inbox_delivery::Model {
             account_id: self.account,
-            id: self.id,
+            // Drawn under the inbox's lock: deliveries are listed by it, in the order of their numbers.
+            id: tx.token(),
             inbox_id: self.inbox,
             number: received.received,
             headers: self.headers.clone(),

@@ -135,6 +135,11 @@ operated! {
         assert!(!words_in(&std::fs::read(&older).unwrap()).is_empty());
         let _ = std::fs::remove_file(installed.data.path().join("card-payments.db-wal"));
         std::fs::copy(&older, installed.data.path().join("card-payments.db")).unwrap();
+        // It is hours old, so that the server doubts its clock.
+        installed.execute(
+            "UPDATE installation SET value = json_set(value, '$.trusted', value ->> 'trusted' - 64800000, '$.wall', value ->> 'wall' - 64800000) \
+             WHERE name = 'clock'",
+        ).await;
         let server = installed.serve();
         let erased = "SELECT COUNT(*) FROM charges WHERE email = 'erased@erased.invalid'";
         eventually(async || installed.number(erased).await == 60).await;

@@ -87,7 +87,7 @@ public final class Inbox {
             var types = new ArrayList<String>();
             var received = 0;
             for (var delivery : deliveries(count, patience)) {
-                received = number(delivery);
+                received = Math.max(received, number(delivery));
                 if (!text(delivery, "signature").equals("valid")) {
                     continue;
                 }

@@ -1,0 +1,83 @@
+//! A database whose machine vanishes: nothing comes from it any more, not even the end of a connection.
+
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::block_in_place;
+use url::Url;
+
+use crate::harness::postgres::{Template, is_distributed};
+use crate::harness::process::{Process, program};
+
+static EMPTY: Template = Template::new("empty_for_vanishing");
+
+/// The way to a database, which may vanish; new connections lead to the one in its place.
+struct Way {
+    url: Url,
+    vanishes: Arc<Mutex<watch::Sender<bool>>>,
+}
+
+impl Way {
+    async fn to(database: &str) -> Self {
+        let mut url: Url = database.parse().unwrap();
+        let machine = (url.host_str().unwrap().to_owned(), url.port().unwrap_or(5432));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        url.set_host(Some("127.0.0.1")).unwrap();
+        url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
+        let vanishes = Arc::new(Mutex::new(watch::Sender::new(false)));
+        let here = Arc::clone(&vanishes);
+        tokio::spawn(async move {
+            loop {
+                let (mut from, _) = listener.accept().await.unwrap();
+                let mut to = TcpStream::connect(machine.clone()).await.unwrap();
+                let mut gone = here.lock().unwrap().subscribe();
+                tokio::spawn(async move {
+                    let ends = async { drop(gone.wait_for(|gone| *gone).await) };
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut from, &mut to) => return,
+                        () = ends => {}
+                    }
+                    // Both stay open, and nobody reads what is sent.
+                    pending::<()>().await;
+                });
+            }
+        });
+        Self { url, vanishes }
+    }
+
+    fn vanishes(&self) {
+        let former = std::mem::replace(&mut *self.vanishes.lock().unwrap(), watch::Sender::new(false));
+        former.send_replace(true);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_vanishes_is_noticed_within_a_request_and_the_one_in_its_place_is_used() {
+    let Some(database) = EMPTY.database(async |_| {}).await else { return };
+    if is_distributed() {
+        return;
+    }
+    let way = Way::to(database.url()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(
+        program(folder.path())
+            .env("CARD_PAYMENTS_DATABASE_URL", way.url.as_str())
+            .env("CARD_PAYMENTS_LOG", "off"),
+    );
+    block_in_place(|| {
+        let (key, _) = server.keys();
+        server.pay(&key).ok(201);
+        way.vanishes();
+        let began = Instant::now();
+        let lost = server.pay(&key);
+        assert_eq!(lost.status, 503, "{}", lost.body);
+        server.pay(&key).ok(201);
+        assert!(began.elapsed() < Duration::from_secs(55), "{:?}", began.elapsed());
+        assert_eq!(server.ask("GET", "/readyz", None, "").status, 200);
+        server.stopped();
+    });
+}
