@@ -129,9 +129,10 @@ pub const REFUND_SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 pub const PLAN_INTERVAL_MAX: i64 = 1_000;
 /// The most intervals that a plan may bill.
 pub const PLAN_INTERVALS_MAX: i64 = 10_000;
-/// The times at which a renewal is retried, counted from its first failure; after the last retry the subscription is cancelled.
+/// The times at which a renewal is retried, counted from its first failure; a late retry moves the later ones. After the last one the
+/// subscription is cancelled.
 pub const RENEWAL_RETRIES: [TimeSpan; 3] = [TimeSpan::days(1), TimeSpan::days(3), TimeSpan::days(6)];
-/// The time from which on a bill counts as late: its server was down.
+/// A bill this much after its time counts as late: the server was down.
 pub const RENEWAL_LATE: TimeSpan = TimeSpan::seconds(3600);
 /// How much too early a doubted clock may make live renewals and settlements (`docs/decisions.md`, 405).
 pub const DOUBTED_AHEAD_MAX: TimeSpan = TimeSpan::days(1);

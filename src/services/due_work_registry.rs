@@ -301,6 +301,8 @@ async fn begin<W: DueWork>(
     account: Option<Account>,
 ) -> Result<WorkResult, Error> {
     let time = WorkTime::on_running_clock(account.ok_or_else(wipe::deleted)?);
+    // It dates what it does, and takes money for available, by the clock that found it due.
+    let time = if W::IS_FINAL { time.by(W::wall) } else { time };
     let task = Ctx::clone(ctx);
     let mut span = Span::begin("due work", trace::SpanKind::Internal);
     span.set_attribute("card_payments.due_work", W::NAME);

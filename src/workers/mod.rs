@@ -19,13 +19,13 @@ use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasure
 
 const PAUSE: Duration = Duration::from_secs(1);
 const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
-/// The time for which due work waits for the marks of erased customers at a start: a bucket may be away.
-const MARKS_READ_WITHIN: Duration = Duration::from_secs(10);
+/// The longest time for which due work waits at a start until the marks of erased customers are read: a bucket may be slow.
+const MARKS_READ_WITHIN: Duration = Duration::from_mins(1);
 
 /// Starts the workers. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
-    let (reading, read) = watch::channel(());
-    tokio::spawn(repeat_erasures(Ctx::clone(ctx), reading));
+    let (reads_marks, marks_read) = watch::channel(());
+    tokio::spawn(repeat_erasures(Ctx::clone(ctx), Some(reads_marks)));
     for kind in due_work_registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.
         if kind.name == due_work_registry::WEBHOOKS.name {
@@ -35,10 +35,10 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
         if ctx.random.is_seeded() && kind.is_of_accounts() {
             continue;
         }
-        let (ctx, mut read) = (Ctx::clone(ctx), read.clone());
+        let (ctx, mut marks_read) = (Ctx::clone(ctx), marks_read.clone());
         tokio::spawn(async move {
             // A customer whom an older database has brought back is deleted before it is billed.
-            let _ = tokio::time::timeout(MARKS_READ_WITHIN, read.changed()).await;
+            drop(tokio::time::timeout(MARKS_READ_WITHIN, marks_read.changed()).await);
             loop {
                 match kind.run(&ctx).await {
                     Ok(0) => {}
@@ -184,14 +184,16 @@ async fn send_announcements(ctx: Ctx) {
     }
 }
 
-/// Plans the erasures again that a database lacks which was put back from an older copy. Who waits for it waits until `_reading` goes.
-async fn repeat_erasures(ctx: Ctx, _reading: watch::Sender<()>) {
+/// Plans the erasures again that a database lacks which was put back from an older copy. The first attempt ends with `first`, whether or
+/// not it succeeds.
+async fn repeat_erasures(ctx: Ctx, mut first: Option<watch::Sender<()>>) {
     loop {
         match erasures::repeat_marked(&ctx).await {
             Ok(0) => return,
             Ok(planned) => return tracing::warn!(planned, "an older database: customers are erased again"),
             Err(error) => tracing::error!(%error, "the marks of erased customers cannot be read"),
         }
+        drop(first.take());
         tokio::time::sleep(ERASURES_READ_AGAIN).await;
     }
 }

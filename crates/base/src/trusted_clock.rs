@@ -2,8 +2,9 @@
 //!
 //! A wall clock is doubted once it moves by more than an hour against the monotonic clock, or differs by as much from the time
 //! that the database has noted. Then two times may be right: the trusted one, which goes on at its own pace, and the wall
-//! clock. What destroys goes by the earlier of the two, what has to last by the later one. The doubt ends when the wall clock
-//! is back, when it has stood for as long as it jumped, a day at most, or when an operator confirms it.
+//! clock. What destroys goes by the earlier of the two, what has to last by the later one, and what nobody can undo may be a
+//! little early by the earlier one. The doubt ends when the wall clock is back, when it has stood for as long as it jumped, a
+//! day at most, or when an operator confirms it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -229,8 +230,8 @@ impl TrustedClock {
         self.see().map_or_else(|| self.clock.now(), |state| state.trusted.min(state.wall))
     }
 
-    /// Returns the wall clock's time, or, if that is later, the time that is `span` after the earliest that may be now: what nobody can
-    /// undo goes by it, so that a clock that jumped makes it early by no more than that.
+    /// Returns the wall clock's time, but at most `span` after the earliest time that may be now: what nobody can undo goes by it, so
+    /// that a clock that jumped makes it early by no more than that.
     pub fn within(&self, span: TimeSpan) -> Timestamp {
         self.clock.now().min(self.earliest() + span)
     }

@@ -18,6 +18,8 @@ use crate::limits::{CLOCK_LEASE, CLOCK_MOVE_CALL_TIMEOUT};
 pub struct WorkTime {
     account: Account,
     stop: Option<ClockUpdate>,
+    /// The wall clock that a running clock follows.
+    wall: fn(&Context) -> Timestamp,
 }
 
 /// Sets a moved clock to an instant, in the commit of the work due then.
@@ -36,7 +38,13 @@ pub struct ClockUpdate {
 impl WorkTime {
     /// Uses the account's running clock.
     pub fn on_running_clock(account: Account) -> Self {
-        Self { account, stop: None }
+        Self { account, stop: None, wall: |ctx| ctx.clock.now() }
+    }
+
+    /// Lets a running clock follow another wall clock.
+    #[must_use]
+    pub fn by(self, wall: fn(&Context) -> Timestamp) -> Self {
+        Self { wall, ..self }
     }
 
     /// Uses an instant at which a moved clock stops; `wall` is the wall clock's now.
@@ -49,7 +57,7 @@ impl WorkTime {
         };
         let mut account = Account::new(row, wall);
         account.now = at;
-        Self { account, stop: Some(stop) }
+        Self { stop: Some(stop), ..Self::on_running_clock(account) }
     }
 
     /// Returns whether the account's clock is running, not moved.
@@ -65,7 +73,7 @@ impl WorkTime {
     pub fn now(&self, ctx: &Context) -> Timestamp {
         match self.stop {
             Some(_) => self.account.now,
-            None => self.account.now_by(ctx.clock.now()),
+            None => self.account.now_by((self.wall)(ctx)),
         }
     }
 

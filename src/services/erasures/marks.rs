@@ -38,7 +38,7 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
         let is_signed = mark == signed(&ctx.vault, mark.account, mark.customer);
         *marked.entry(mark.account).or_default().entry(mark.customer).or_insert(false) |= is_signed;
     }
-    let (mut planned, mut refused) = (0, 0_u32);
+    let (mut planned, mut refused, mut last_error) = (0, 0_u32, None);
     for (account, customers) in marked {
         let Some(owner) = account::Entity::find_by_id(account).one(ctx.store.read()).await? else { continue };
         let done = erasure::Entity::owned_by(account).filter(Column::ErasedAt.is_not_null());
@@ -51,10 +51,10 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
                     let mark = signed(&ctx.vault, account, customer);
                     ctx.blobs.put_mark(mark).await.map_err(failed)?;
                 }
-                (false, true) => {
-                    plan(ctx, &owner, customer).await?;
-                    planned += 1;
-                }
+                (false, true) => match plan(ctx, &owner, customer).await {
+                    Ok(()) => planned += 1,
+                    Err(error) => last_error = Some(error),
+                },
                 (false, false) => {
                     tracing::error!(%account, %customer, "a mark of an erased customer is not signed: it is not obeyed");
                     refused += 1;
@@ -63,7 +63,7 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
         }
     }
     metrics::gauge!(MARKS_REFUSED).set(refused);
-    Ok(planned)
+    last_error.map_or(Ok(planned), Err)
 }
 
 async fn plan(ctx: &Context, owner: &account::Model, customer: CustomerToken) -> Result<(), Error> {

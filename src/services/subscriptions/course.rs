@@ -156,7 +156,7 @@ pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model 
     let retry = pause.map(|pause| {
         // A server that was down retries late, and leaves the customer as much time until the next retry as a punctual one.
         let due = row.next_billing_at.filter(|due| now - *due < RENEWAL_LATE).unwrap_or(now);
-        Ord::max(first_failed_at + *pause, due - *passed + *pause)
+        Ord::max(first_failed_at, due - *passed) + *pause
     });
     Model {
         failures,

@@ -99,7 +99,7 @@ pub async fn send(ctx: &Context, mut leased: LeasedWebhook) -> Result<Option<Del
     headers.insert("webhook-attempt", (leased.retries + 1).into());
     let mut span = span(&leased);
     headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());
-    let inbox = inboxes::by_url(ctx, &leased.url).await?;
+    let inbox = inboxes::by_url(ctx, leased.account, &leased.url).await?;
     let answer = match inbox {
         Some(inbox) => receive::deliver(ctx, inbox, &headers, &leased.body).await?,
         None => ctx.outbound.post(&leased.url, headers, leased.body.clone(), WEBHOOK_TIMEOUT).await,

@@ -6,13 +6,14 @@ mod sessions;
 use std::io::{Seek, Write};
 use std::process::Command;
 
+use axum::body::Body;
 use base::clock::{Clock, SystemClock};
 use base::secret::Secret;
 use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
 use card_payments::services::reconciliation::reconcile;
 use entity::TimeSpan;
 use futures::executor::block_on;
-use http::header;
+use http::{Method, header};
 use outbound::identity_provider::IdentityProvider;
 use outbound::limits::PROVIDER_BYTES_MAX;
 use serde_json::{Value, json};
@@ -237,6 +238,26 @@ async fn a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on(database:
     open.page("/accounts").await;
 }
 
+async fn pages_of_others_use_up_nobodys_sign_ins(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let client = app.anonymous();
+    for _ in 0..20 {
+        for dest in ["image", "iframe", "empty"] {
+            let picture =
+                client.request(Method::GET, "/dashboard/sign-in/provider").header("sec-fetch-dest", dest);
+            assert_eq!(
+                client.send_unchecked(picture.body(Body::empty()).unwrap()).await.status,
+                403,
+                "{dest}"
+            );
+        }
+        let strange =
+            client.request(Method::GET, "/dashboard/sign-in/answer?code=1&state=2").body(Body::empty());
+        assert_eq!(client.send_unchecked(strange.unwrap()).await.status, 422);
+    }
+    signed_in(&app, &provider, json!({})).await;
+}
+
 async fn a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so(
     database: Database,
 ) {
@@ -282,6 +303,7 @@ async fn the_operators_key_opens_nothing_beside_a_provider_unless_it_may(databas
 on_both!(a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read);
 on_both!(a_token_that_is_not_right_signs_nobody_in);
 on_both!(an_answer_is_for_one_browser_once_and_soon);
+on_both!(pages_of_others_use_up_nobodys_sign_ins);
 on_both!(a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on);
 on_both!(a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so);
 on_both!(a_person_without_a_role_of_this_server_is_told_so);

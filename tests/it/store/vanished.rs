@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::io::copy_bidirectional;
@@ -15,21 +16,21 @@ use crate::harness::process::{Process, program};
 
 static EMPTY: Template = Template::new("empty_for_vanishing");
 
-/// The way to a database, which may vanish; new connections lead to the one in its place.
-struct Way {
+/// A proxy to a database that may vanish; new connections lead to the one in its place.
+struct VanishingProxy {
     url: Url,
-    vanishes: Arc<Mutex<watch::Sender<bool>>>,
+    gone: Arc<Mutex<watch::Sender<bool>>>,
 }
 
-impl Way {
+impl VanishingProxy {
     async fn to(database: &str) -> Self {
         let mut url: Url = database.parse().unwrap();
         let machine = (url.host_str().unwrap().to_owned(), url.port().unwrap_or(5432));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         url.set_host(Some("127.0.0.1")).unwrap();
         url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        let vanishes = Arc::new(Mutex::new(watch::Sender::new(false)));
-        let here = Arc::clone(&vanishes);
+        let current = Arc::new(Mutex::new(watch::Sender::new(false)));
+        let here = Arc::clone(&current);
         tokio::spawn(async move {
             loop {
                 let (mut from, _) = listener.accept().await.unwrap();
@@ -46,11 +47,11 @@ impl Way {
                 });
             }
         });
-        Self { url, vanishes }
+        Self { url, gone: current }
     }
 
-    fn vanishes(&self) {
-        let former = std::mem::replace(&mut *self.vanishes.lock().unwrap(), watch::Sender::new(false));
+    fn vanish(&self) {
+        let former = std::mem::replace(&mut *self.gone.lock().unwrap(), watch::Sender::new(false));
         former.send_replace(true);
     }
 }
@@ -61,21 +62,30 @@ async fn a_database_that_vanishes_is_noticed_within_a_request_and_the_one_in_its
     if is_distributed() {
         return;
     }
-    let way = Way::to(database.url()).await;
+    let proxy = VanishingProxy::to(database.url()).await;
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(
         program(folder.path())
-            .env("CARD_PAYMENTS_DATABASE_URL", way.url.as_str())
+            .env("CARD_PAYMENTS_DATABASE_URL", proxy.url.as_str())
             .env("CARD_PAYMENTS_LOG", "off"),
     );
     block_in_place(|| {
         let (key, _) = server.keys();
         server.pay(&key).ok(201);
-        way.vanishes();
+        proxy.vanish();
         let began = Instant::now();
-        let lost = server.pay(&key);
-        assert_eq!(lost.status, 503, "{}", lost.body);
-        server.pay(&key).ok(201);
+        // Statements by themselves, groups of them, and a transaction.
+        let all = |requests: usize| -> Vec<u16> {
+            thread::scope(|scope| {
+                let payments: Vec<_> =
+                    (0..requests).map(|_| scope.spawn(|| server.pay(&key).status)).collect();
+                let inbox = scope.spawn(|| server.ask("POST", "/1/sandbox/inboxes", Some(&key), "").status);
+                payments.into_iter().chain([inbox]).map(|answer| answer.join().unwrap()).collect()
+            })
+        };
+        let lost = all(16);
+        assert!(lost.contains(&503) && lost.iter().all(|status| [201, 503].contains(status)), "{lost:?}");
+        assert_eq!(all(16), [201; 17]);
         assert!(began.elapsed() < Duration::from_secs(55), "{:?}", began.elapsed());
         assert_eq!(server.ask("GET", "/readyz", None, "").status, 200);
         server.stopped();

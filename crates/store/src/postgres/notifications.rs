@@ -29,7 +29,7 @@ impl Notifications {
             if let Ok(message) = tokio::time::timeout(TESTED_AFTER_IDLE, self.0.try_recv()).await {
                 return Ok(message.map_err(failed)?.map(|message| message.payload().to_owned()));
             }
-            // Who only listens never learns that the database has vanished.
+            // A connection that sends nothing never notices that the database has vanished.
             if !answers_within(PING_TIMEOUT, self.0.execute("SELECT 1")).await {
                 return Err(DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed));
             }

@@ -2,7 +2,7 @@
 //!
 //! sqlx's pool pings each connection that is returned to it: one more round trip, and one more task, per statement. This pool
 //! knows how a statement ended, so it keeps a connection whose statement was answered for the next one. Only a connection
-//! whose statement was cut off returns to sqlx's pool, which tests it.
+//! whose statement was cut off returns to sqlx's pool, once it answers; one that does not answer is closed.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -140,7 +140,7 @@ impl PostgresPool {
             known: Some(known),
             answered: true,
             in_transaction: false,
-            waits_for_ever: false,
+            has_no_timeouts: false,
             pool: self.clone(),
             _permit: permit,
         })
@@ -165,8 +165,10 @@ impl PooledConnection {
     async fn begin(pool: &PgPool, planned: Planned) -> Result<Self, sqlx::Error> {
         const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
              WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
-        let mut connection = pool.acquire().await?;
-        let number: Option<i32> = sqlx::query_scalar(NUMBER).fetch_optional(&mut *connection).await?;
+        let number = async |connection: &mut PgConnection| {
+            sqlx::query_scalar::<_, i32>(NUMBER).fetch_optional(connection).await
+        };
+        let (connection, number) = probe(pool.acquire().await?, number).await?;
         let slot = number.unwrap_or_default().rem_euclid(i32::from(SLOTS));
         Ok(Self { connection, planned, slot })
     }
@@ -180,28 +182,59 @@ impl IdleConnection {
     /// busy connection does not see the table's statistics yet: by such a plan a search would read the whole account, for as
     /// long as the connection lives.
     async fn tested(self, now: Planned) -> Option<PooledConnection> {
-        let Self { mut known, since } = self;
-        let answers = if known.planned.is_outgrown(now) {
-            known.planned = now;
-            answers_within(PING_TIMEOUT, known.connection.execute("DISCARD PLANS")).await
-        } else if since.elapsed() >= TESTED_AFTER_IDLE {
-            Box::pin(answers_within(PING_TIMEOUT, known.connection.ping())).await
-        } else {
-            true
-        };
-        if !answers {
-            known.connection.close_on_drop();
+        let Self { known: PooledConnection { connection, planned, slot }, since } = self;
+        if planned.is_outgrown(now) {
+            let discard = async |connection: &mut PgConnection| connection.execute("DISCARD PLANS").await;
+            let (connection, _) = probe(connection, discard).await.ok()?;
+            return Some(PooledConnection { connection, planned: now, slot });
         }
-        answers.then_some(known)
+        if since.elapsed() < TESTED_AFTER_IDLE {
+            return Some(PooledConnection { connection, planned, slot });
+        }
+        let ping = async |connection: &mut PgConnection| connection.ping().await;
+        let (connection, ()) = Box::pin(probe(connection, ping)).await.ok()?;
+        Some(PooledConnection { connection, planned, slot })
     }
 }
 
-/// Returns whether the database answers in time. One whose machine has vanished says nothing, not even that the connection has ended.
+/// A connection that is closed with the future that waits for its answer: sqlx's pool would wait for it for as long as it takes.
+struct ProbedConnection(Option<PoolConnection<Postgres>>);
+
+impl Drop for ProbedConnection {
+    fn drop(&mut self) {
+        if let Some(connection) = &mut self.0 {
+            connection.close_on_drop();
+        }
+    }
+}
+
+/// Returns a connection and what it answers at once; closes it if it does not.
+async fn probe<T>(
+    connection: PoolConnection<Postgres>,
+    work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+) -> Result<(PoolConnection<Postgres>, T), sqlx::Error> {
+    let mut probed = ProbedConnection(Some(connection));
+    let connection = probed.0.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+    let answer = within(PING_TIMEOUT, work(connection)).await?;
+    let connection = probed.0.take().ok_or(sqlx::Error::PoolClosed)?;
+    Ok((connection, answer))
+}
+
+/// Returns the database's answer. One whose machine has vanished says nothing, not even that the connection has ended.
+async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    let silent = |_| Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database is silent")));
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(silent)
+}
+
+/// Returns whether the database answers in time.
 pub(crate) async fn answers_within<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> bool {
-    tokio::time::timeout(limit, answer).await.is_ok_and(|answer| answer.is_ok())
+    within(limit, answer).await.is_ok()
 }
 
 fn unacquired(error: sqlx::Error) -> DbErr {
@@ -219,8 +252,7 @@ struct ConnectionGuard {
     /// Whether the server answered the last statement.
     answered: bool,
     in_transaction: bool,
-    /// Whether the time-outs of its statements are disabled.
-    waits_for_ever: bool,
+    has_no_timeouts: bool,
     pool: PostgresPool,
     _permit: OwnedSemaphorePermit,
 }
@@ -234,12 +266,14 @@ impl Drop for ConnectionGuard {
         } else if self.answered {
             self.pool.idle_connections().push(IdleConnection { known, since: Instant::now() });
         } else if let Ok(runtime) = Handle::try_current() {
-            // sqlx's pool waits for the answer to what was cut off, for as long as it takes, and has one connection less.
+            // Its statement was cut off. sqlx's pool would wait for the answer for as long as it takes, with one connection less.
             runtime.spawn(async move {
                 if !answers_within(ANSWER_TIMEOUT, known.connection.ping()).await {
                     known.connection.close_on_drop();
                 }
             });
+        } else {
+            drop(known.connection.leak());
         }
     }
 }
@@ -257,16 +291,13 @@ impl ConnectionGuard {
         let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         self.answered = false;
         let working = work(&mut known.connection);
-        let done = if self.waits_for_ever {
-            working.await
-        } else {
-            let silent =
-                |_| Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database is silent")));
-            tokio::time::timeout(ANSWER_TIMEOUT, working).await.unwrap_or_else(silent)
-        };
+        let done = if self.has_no_timeouts { working.await } else { within(ANSWER_TIMEOUT, working).await };
         self.answered = done.as_ref().err().is_none_or(is_usable_after);
         if !self.answered {
-            known.connection.close_on_drop();
+            // Nothing more is sent on it, no ROLLBACK either.
+            if let Some(mut dead) = self.known.take() {
+                dead.connection.close_on_drop();
+            }
             self.pool.close_idle();
         }
         done
@@ -403,7 +434,7 @@ impl ConnectionTrait for Transaction {
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let mut lent = self.lent.lock().await;
-        lent.waits_for_ever |= sql == DISABLE_TIMEOUTS;
+        lent.has_no_timeouts |= sql == DISABLE_TIMEOUTS;
         lent.run(sql).await
     }
 

@@ -7,7 +7,7 @@ pub mod view;
 
 use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox, inbox_delivery};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use store::Tx;
 
 use crate::config::Environment;
@@ -23,9 +23,9 @@ use crate::services::webhooks::inboxes::view::Inbox;
 /// The path of inboxes, below the server's address.
 const PATH: &str = "/inboxes/";
 
-/// Returns the inbox at a URL: one below the server's address, or one that it had under an earlier address, before it was started on
-/// another port or its account was imported.
-pub async fn by_url(ctx: &Context, url: &str) -> Result<Option<InboxToken>, Error> {
+/// Returns the inbox at a URL of an account's endpoint: one below the server's address, or one of the account below an earlier address,
+/// before the server was started on another port or the account was imported.
+pub async fn by_url(ctx: &Context, account: AccountToken, url: &str) -> Result<Option<InboxToken>, Error> {
     let Some((address, token)) = url.rsplit_once(PATH) else { return Ok(None) };
     let Some(token) = token.parse().ok().filter(|_| ctx.environment == Environment::Test) else {
         return Ok(None);
@@ -33,8 +33,10 @@ pub async fn by_url(ctx: &Context, url: &str) -> Result<Option<InboxToken>, Erro
     if address == &*ctx.settings.base_url {
         return Ok(Some(token));
     }
-    let known = inbox::Entity::find().filter(inbox::Column::Id.eq(token)).one(ctx.store.read()).await?;
-    Ok(known.map(|inbox| inbox.id))
+    if address.contains(['?', '#']) {
+        return Ok(None);
+    }
+    Ok(inbox::Entity::at(account, token).one(ctx.store.read()).await?.map(|inbox| inbox.id))
 }
 
 fn url(ctx: &Context, id: InboxToken) -> String {

@@ -150,7 +150,7 @@ impl ReceiveUnit {
         // Insert immediately: another unit of the same batch may delete the inbox with its deliveries.
         let delivery = inbox_delivery::Model {
             account_id: self.account,
-            // Drawn under the inbox's lock: deliveries are listed by it, in the order of their numbers.
+            // Drawn under the inbox's lock: deliveries are listed by it, so in the order of their numbers if copies' clocks agree.
             id: tx.token(),
             inbox_id: self.inbox,
             number: received.received,
