@@ -109,7 +109,7 @@ async fn finished(app: &DashboardState, request: Request) -> Result<Response, Er
         let strange = "this browser has begun no such sign-in, or too long ago";
         return Ok(refused(app, HOME, &IdentityError::Refused(strange.into())));
     };
-    // Only now: whoever has begun nothing here makes no call, and can guess nothing.
+    // Only now: a browser that has begun nothing here calls no provider, and can guess nothing.
     auth.attempts.take(from.map(ClientNetwork::from_address)).await?;
     let Some(code) = code.filter(|_| error.is_none()) else {
         let denied = "the provider has signed nobody in";

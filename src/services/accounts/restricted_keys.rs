@@ -71,9 +71,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewApiKey>) -
         let detail =
             json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
         let act = OperatorAction::about(Action::KeyCreated, minted.row.account_id, token.to_string(), detail);
-        if let Some(operator) = person.as_ref().or(tx.operator()) {
-            audit::record_by(tx, operator, &act)?;
-        }
+        audit::record_as(tx, person.as_ref(), &act)?;
         Ok(minted.shown.clone())
     });
     unit.await

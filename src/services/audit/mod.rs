@@ -89,7 +89,12 @@ impl OperatorAction {
 
 /// Records an action with the change it makes, if an operator acts.
 pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
-    tx.operator().map_or(Ok(()), |operator| record_by(tx, operator, act))
+    record_as(tx, None, act)
+}
+
+/// Records an action of a person at the dashboard, or else of the operator who runs the command, if there is one.
+pub fn record_as(tx: &Tx, person: Option<&Operator>, act: &OperatorAction) -> Result<(), Error> {
+    person.or(tx.operator()).map_or(Ok(()), |operator| record_by(tx, operator, act))
 }
 
 /// Records with a server's change what an operator has to know of it.

@@ -58,14 +58,14 @@ pub fn table(name: &str) -> Option<&'static Table> {
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
-    batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> ReencryptFuture<'a>,
+    batch: for<'a> fn(&'a Context, &'a ScanKeys, Option<RowKey>) -> ReencryptFuture<'a>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn for_table<T: SealedTable>() -> Self {
-        let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> ReencryptFuture<'a> =
+        let batch: for<'a> fn(&'a Context, &'a ScanKeys, Option<RowKey>) -> ReencryptFuture<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
             let sealed = T::find().filter(T::SEALED_BY.eq(key));
@@ -155,7 +155,7 @@ pub async fn reencrypt(
         report.damaged += loop {
             let (mut after, mut changed, mut damaged) = (None, 0, 0);
             loop {
-                let keys = KeyCache::read(ctx, key).await?;
+                let keys = ScanKeys::read(ctx, key).await?;
                 let batch = (table.batch)(ctx, &keys, after).await?;
                 report.reencrypted += batch.reencrypted;
                 on_progress(report.reencrypted);
@@ -175,12 +175,12 @@ pub async fn reencrypt(
 }
 
 /// The former key to replace, and the keys that open and seal its rows.
-struct KeyCache {
+struct ScanKeys {
     former: Uuid,
     all: Arc<DataKeys>,
 }
 
-impl KeyCache {
+impl ScanKeys {
     /// Reads the keys anew: during a long scan another rotation may retire, and a server delete, the key that sealed at its start.
     async fn read(ctx: &Context, former: Uuid) -> Result<Self, Error> {
         reload(ctx).await?;
@@ -209,7 +209,7 @@ struct SealedBatch {
 
 async fn batch<T: SealedTable>(
     ctx: &Context,
-    keys: &KeyCache,
+    keys: &ScanKeys,
     after: Option<RowKey>,
 ) -> Result<SealedBatch, Error> {
     let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
@@ -249,7 +249,7 @@ async fn batch<T: SealedTable>(
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
-fn update<T: SealedTable>(keys: &KeyCache, row: &T::Model) -> Result<UpdateMany<T>, Error> {
+fn update<T: SealedTable>(keys: &ScanKeys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
     for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
         update = update.filter(column.eq(row.get(column)));

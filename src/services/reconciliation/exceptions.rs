@@ -105,9 +105,7 @@ impl ExceptionChange {
         };
         let detail = json!({ "kind": row.kind, "reference": row.reference, "note": self.note });
         let act = OperatorAction { action, account: row.account, subject: self.token.to_string(), detail };
-        if let Some(operator) = operator {
-            audit::record_by(tx, operator, &act)?;
-        }
+        audit::record_as(tx, self.by.as_ref(), &act)?;
         Ok(row)
     }
 }

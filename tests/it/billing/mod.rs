@@ -10,7 +10,7 @@ mod subscriptions;
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::CallFault;
+use crate::harness::flaky_acquirer::{CallFault, FlakyAcquirer};
 use crate::harness::{App, Client, card, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -38,6 +38,13 @@ fn days(charged: &[(String, i64)]) -> Vec<&str> {
 /// The events after the first `from`, without those of customers.
 async fn events(app: &App, from: usize) -> Vec<&'static str> {
     app.events().await.split_off(from).into_iter().filter(|event| !event.starts_with("customer.")).collect()
+}
+
+/// A month passes, and from then on no call reaches the acquirer.
+async fn first_renewal_fails(app: &App, acquirer: &FlakyAcquirer) {
+    acquirer.carry(CallFault::Nothing);
+    app.clock.advance(TimeSpan::days(31));
+    app.do_due_work().await;
 }
 
 rules! {
@@ -341,11 +348,8 @@ rules! {
     #[dated]
     async fn a_renewal_that_never_arrived_is_a_failed_one(app, acquirer) {
         let client = app.client();
-        let customer = customer(&client).await;
-        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        acquirer.carry(CallFault::Nothing);
-        app.clock.advance(TimeSpan::days(31));
-        app.do_due_work().await;
+        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer(&client).await).await;
+        first_renewal_fails(app, acquirer).await;
         let record = client.subscription(&subscription).await;
         assert_eq!((&record["state"], &record["next_billing_date"]), (&json!("active"), &json!("2026-04-03T10:00:00Z")));
         assert_eq!(app.events().await[4..], ["charge.failed", "subscription.renewal_failed"]);
@@ -358,11 +362,8 @@ rules! {
     #[dated]
     async fn a_retry_that_a_server_was_down_for_leaves_as_much_time_until_the_next_one(app, acquirer) {
         let client = app.client();
-        let customer = customer(&client).await;
-        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        acquirer.carry(CallFault::Nothing);
-        app.clock.advance(TimeSpan::days(31));
-        app.do_due_work().await;
+        let subscription = client.subscribed(&client.plan(&json!({})).await, &customer(&client).await).await;
+        first_renewal_fails(app, acquirer).await;
         // Two days after the first retry, which was due on 3 April, and three after the second.
         for (down, next) in [(7, "2026-04-11T10:00:00Z"), (2, "2026-04-14T10:00:00Z")] {
             app.clock.advance(TimeSpan::days(down));
