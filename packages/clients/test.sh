@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE=1
 unset "${!CARD_PAYMENTS_@}" GOFLAGS
 
 beside() {
-    timeout 120 "$program" exec -- python3 "$here/beside.py" "$@"
+    timeout 300 "$program" exec -- python3 "$here/beside.py" "$@"
 }
 
 # Writes the program of a README, and runs it: it prints the token of a charge.
@@ -24,7 +24,7 @@ first_payment() {
     python3 "$here/first_payment.py" "$language" >"$1"
 }
 pays() {
-    timeout 60 "$program" exec -- "$@" | grep -x 'ch_[A-Za-z0-9_-]*' >/dev/null
+    timeout 300 "$program" exec -- "$@" | grep -x 'ch_[A-Za-z0-9_-]*' >/dev/null
 }
 
 # Writes the samples of openapi.yaml for the language into a folder, and runs a program over them.

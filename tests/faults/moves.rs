@@ -103,7 +103,7 @@ fn go_on_there(trial: &mut Trial, new: Cluster, moved: Instant, comparing: Optio
 
 /// A debug build beside other tests takes longer.
 fn margin() -> u32 {
-    std::env::var("CARD_PAYMENTS_MOVE_MARGIN").map_or(10, |margin| margin.parse().unwrap())
+    std::env::var("CARD_PAYMENTS_MOVE_MARGIN").map_or(30, |margin| margin.parse().unwrap())
 }
 
 fn copy(trial: &Trial, new: &Cluster, option: &str) -> Command {

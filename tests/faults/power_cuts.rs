@@ -13,7 +13,7 @@ use crate::report::Report;
 use crate::trial::Trial;
 
 /// How often the flush that hangs may be another one than the customer's.
-const TRIES: u64 = 5;
+const TRIES: u64 = 10;
 
 /// `power-cuts`: `--rounds` (4) under load, after a first start that was cut, and the cut of a commit that had been seen.
 pub fn run(options: &Options, _on: Database) -> Option<Report> {

@@ -240,9 +240,9 @@ fn answered(mut waits: Vec<TcpStream>) -> Vec<Duration> {
     took
 }
 
-/// Returns the bytes that a server holds in memory.
+/// Returns the bytes that a server holds in memory, without those of its program, which the system takes and gives back as it likes.
 fn memory(server: &Process) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }

@@ -38,7 +38,6 @@ pub use app::{App, Database, MONDAY, as_of};
 pub use client::{Answer, Client, card, charge, with};
 pub use fixtures::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
-    until_served,
 };
 pub use flaky_acquirer::{FlakyAcquirer, Proof};
 pub use installed::Installed;

@@ -241,6 +241,11 @@ impl TrustedClock {
         self.see().map_or_else(|| self.clock.now(), |state| state.trusted.max(state.wall))
     }
 
+    /// Returns how far the wall clock may lag: added to a time that was read before, it gives the latest one without a second reading.
+    pub fn lag(&self) -> TimeSpan {
+        self.see().map_or(TimeSpan::ZERO, |state| (state.trusted - state.wall).max(TimeSpan::ZERO))
+    }
+
     /// Returns the instant up to which dates are certainly older than `span`. What was dated before the time was set may be
     /// younger than its date says: nothing is older within the span after that.
     pub fn long_ago(&self, span: TimeSpan) -> Timestamp {

@@ -50,7 +50,10 @@ def test_an_inbox_gives_the_first_event_of_more_than_a_page(card_payments_accoun
     inbox = card_payments_account.open_inbox()
     for n in range(501):
         card_payments_account.request("POST", "/1/plans", {**PLAN, "name": f"Plan {n}"})
-    assert len(inbox.deliveries(501)) == 501
+        if n == 0:
+            # Events that happen at nearly the same time may come in any order.
+            inbox.deliveries(1)
+    assert len(inbox.deliveries(501, timeout=30)) == 501
     assert inbox.wait_for("plan.created")["data"]["name"] == "Plan 0"
 
 

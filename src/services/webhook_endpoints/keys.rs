@@ -112,7 +112,7 @@ pub async fn rotate(
             endpoint,
             fresh: generate_key(&ctx.random),
             grace,
-            until: caller.account.now_by(ctx.trusted.latest()) + grace,
+            until: caller.account.now + ctx.trusted.lag() + grace,
             now: caller.account.now,
             data_keys: ctx.vault.data_keys(),
         };

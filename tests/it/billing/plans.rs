@@ -234,7 +234,7 @@ rules! {
     }
 
     async fn a_plan_with_many_subscriptions_goes_in_portions(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let customer = token_of(&client.customer("4200000000000000").await);
         let plan = client.plan(&json!({ "amount": 0 })).await;
         for _ in 0..5 {
@@ -257,7 +257,7 @@ rules! {
     }
 
     async fn of_deletions_and_subscriptions_that_race_one_kind_wins(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let customer = token_of(&client.customer("4200000000000000").await);
         for round in 0..rounds() {
             // With a charge, and without one.

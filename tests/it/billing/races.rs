@@ -38,7 +38,7 @@ rules! {
     }
 
     async fn of_many_cancellations_one_wins(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let customer = customer(&client).await;
         for _ in 0..rounds() {
             let plan = client.plan(&json!({})).await;
@@ -62,7 +62,7 @@ rules! {
     }
 
     async fn of_many_reactivations_one_charges(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let customer = customer(&client).await;
         for _ in 0..rounds() {
             let subscription = client.subscribed(&client.plan(&daily()).await, &customer).await;
@@ -82,7 +82,7 @@ rules! {
     }
 
     async fn whatever_races_the_end_of_a_customer_nothing_of_it_stays_open(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let plan = client.plan(&daily()).await;
         for _ in 0..rounds() {
             let customer = customer(&client).await;

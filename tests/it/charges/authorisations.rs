@@ -370,7 +370,7 @@ rules! {
     }
 
     async fn of_many_captures_at_once_one_makes_a_charge(app) {
-        let client = app.client();
+        let client = app.client().patient();
         for round in 1..=rounds() {
             let token = client.authorisation(400).await;
             let captures = (0..64_i64).map(|n| {
@@ -389,7 +389,7 @@ rules! {
     }
 
     async fn of_captures_and_voids_at_once_one_wins(app) {
-        let client = app.client();
+        let client = app.client().patient();
         for _ in 0..rounds() {
             let token = client.authorisation(400).await;
             let answers = at_once((0..16).map(|n| {

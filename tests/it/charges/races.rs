@@ -16,7 +16,7 @@ enum RaceRequest {
 }
 
 async fn race(client: &Client, requests: impl IntoIterator<Item = RaceRequest>) -> Vec<Answer> {
-    let client = client.clone();
+    let client = client.clone().patient();
     at_once(requests.into_iter().map(|kind| {
         let client = client.clone();
         async move {

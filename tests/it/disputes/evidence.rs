@@ -136,7 +136,7 @@ rules! {
             let (client, dispute, file) = given(app).await;
             update(&client, &dispute, json!({ "additional_evidence_file": file })).await.ok(200);
             let answers = at_once((0..24).map(|n| {
-                let (client, dispute, file) = (client.clone(), dispute.clone(), file.clone());
+                let (client, dispute, file) = (client.clone().patient(), dispute.clone(), file.clone());
                 async move {
                     match n % 3 {
                         0 => delete(&client, &file).await,

@@ -390,7 +390,7 @@ rules! {
     }
 
     async fn disputes_and_refunds_that_race_never_exceed_the_charge(app) {
-        let client = app.client();
+        let client = app.client().patient();
         for _ in 0..rounds() {
             let charge = token_of(&client.captured(1_000).await);
             let requests = (0..32).map(|n| {

@@ -306,7 +306,7 @@ rules! {
     }
 
     async fn of_many_answers_at_once_one_counts(app) {
-        let client = app.client();
+        let client = app.client().patient();
         for _ in 0..rounds() {
             let dispute = token_of(&client.disputed(400).await);
             let balance = client.balance().await;

@@ -35,7 +35,9 @@ impl Client {
         Self { router, key, is_patient: false }
     }
 
-    /// Returns a client that waits and sends a GET or JSON again, as the document says, if a busy server refuses it with 503.
+    /// Returns a client that waits and sends a GET, a DELETE or JSON again, as the document says, if a busy server refuses it with
+    /// 503: callers of one row are served one after the other, and the last of them may wait for longer than a unit of work waits for
+    /// its connection. What had no connection has done nothing.
     pub fn patient(self) -> Self {
         Self { is_patient: true, ..self }
     }
@@ -50,7 +52,7 @@ impl Client {
     }
 
     pub async fn delete(&self, path: &str) -> Answer {
-        self.send(self.request(Method::DELETE, path).body(Body::empty()).unwrap()).await
+        self.send_patiently(|| self.request(Method::DELETE, path).body(Body::empty()).unwrap()).await
     }
 
     /// Sends a POST of JSON.

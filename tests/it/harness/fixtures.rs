@@ -338,17 +338,6 @@ where
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
-/// Asks again while a server on a busy machine answers 503: callers of one balance are served one after the other, and the
-/// last of them may wait for longer than a unit of work waits for its connection. What had no connection has done nothing.
-pub async fn until_served<F: Future<Output = Answer>>(ask: impl Fn() -> F) -> Answer {
-    loop {
-        let answer = ask().await;
-        if answer.status != 503 {
-            return answer;
-        }
-    }
-}
-
 /// Returns how often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
 pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())

@@ -268,7 +268,7 @@ rules! {
     }
 
     async fn however_many_workers_come_by_a_day_is_settled_once(app) {
-        let client = app.client();
+        let client = app.client().patient();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
         for round in 1..=rounds() {
             let charges = join_all((0..8).map(|_| client.captured(400))).await;

@@ -10,7 +10,7 @@ use futures::future::{join, join_all};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, token_of, until_served};
+use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, token_of};
 
 const RACERS: usize = 64;
 const OVER_THE_CHARGE: &str = "You have tried to refund more than the original charge";
@@ -21,11 +21,11 @@ async fn race(
     refunds: impl Iterator<Item = (String, Option<i64>)>,
 ) -> Vec<(Option<i64>, Answer)> {
     let tasks = refunds.map(|(charge, amount)| {
-        let client = client.clone();
+        let client = client.clone().patient();
         tokio::spawn(async move {
             let body = amount.map_or(json!({}), |amount| json!({ "amount": amount }));
             let path = format!("/1/charges/{charge}/refunds");
-            (amount, until_served(|| client.post(&path, &body)).await)
+            (amount, client.post(&path, &body).await)
         })
     });
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()

@@ -7,14 +7,14 @@ use http::{Method, header};
 use serde_json::json;
 
 use crate::harness::sending::send_slowly;
-use crate::harness::{at_once, rounds, rules, token_of, until_served};
+use crate::harness::{at_once, rounds, rules, token_of};
 use crate::transfers::over_the_balance;
 
 const RACERS: usize = 64;
 
 rules! {
     async fn of_64_transfers_against_one_balance_as_many_win_as_it_covers(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let recipient = token_of(&client.recipient("987654321").await);
         app.opens_with(10_000).await;
         let mut left = 10_000;
@@ -23,7 +23,7 @@ rules! {
             let (to, cost) = if round % 2 == 0 { (recipient.as_str(), 130) } else { ("self", 100) };
             let answers = at_once((0..RACERS).map(|_| {
                 let (client, to) = (client.clone(), to.to_owned());
-                async move { until_served(|| client.transfer(100, &to)).await }
+                async move { client.transfer(100, &to).await }
             })).await;
             let won = answers.iter().filter(|answer| answer.status == 201).count();
             let covered = Ord::min(i64::try_from(RACERS).unwrap(), left / cost);
@@ -50,7 +50,7 @@ rules! {
     }
 
     async fn refunds_and_transfers_take_turns_over_one_balance(app) {
-        let client = app.client();
+        let client = app.client().patient();
         client.set(serde_json::json!({ "settlement_delay_days": 0 })).await;
         app.opens_with(0).await;
         for _ in 0..rounds() {
@@ -62,9 +62,9 @@ rules! {
                 let (client, charge) = (client.clone(), charges[n / 2 % 8].clone());
                 async move {
                     if n % 2 == 0 {
-                        until_served(|| client.refund(&charge, 200)).await
+                        client.refund(&charge, 200).await
                     } else {
-                        until_served(|| client.transfer(200, "self")).await
+                        client.transfer(200, "self").await
                     }
                 }
             })).await;
@@ -80,7 +80,7 @@ rules! {
     }
 
     async fn a_recipient_that_changes_is_paid_where_it_was_or_where_it_is(app) {
-        let client = app.client();
+        let client = app.client().patient();
         let recipient = token_of(&client.recipient("100").await);
         for round in 0..rounds() {
             let number = |n: usize| format!("{}", 101 + round * 8 + n);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Runs that end without closing anything leave no server. */
-@Timeout(30)
+@Timeout(240)
 class AbandonedRunTest {
     /** Prints the process of its server, and then ends or waits to be killed. */
     static final class Run {
@@ -30,7 +30,7 @@ class AbandonedRunTest {
     private static void awaitEndOfServer(String pid) throws Exception {
         var server = ProcessHandle.of(Long.parseLong(pid));
         if (server.isPresent()) {
-            server.get().onExit().get(20, TimeUnit.SECONDS);
+            server.get().onExit().get(120, TimeUnit.SECONDS);
         }
     }
 
