@@ -275,6 +275,8 @@ pub const DEBIT_SLOT: i32 = 32;
 pub const DUE_BATCH: u64 = 100;
 /// The number of due items of a kind that a process works on at once.
 pub const DUE_IN_FLIGHT_MAX: usize = 100;
+/// How many of them may be of one account, so that its slow ones leave places to others: more than half, so that at most one is there.
+pub const DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX: usize = 75;
 /// The pause after which the worker polls for more items while some of them are slow.
 pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
 /// The number of items in flight or failed that are read again to find others.

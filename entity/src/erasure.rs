@@ -11,7 +11,7 @@ table! {
         quiet_at: Timestamp,
         /// The next pass; null once the last one is done.
         due_at: Option<Timestamp>,
-        /// The last pass.
+        /// The last pass, or an earlier one after which a restored snapshot has brought the customer back.
         erased_at: Option<Timestamp>,
     }
 }

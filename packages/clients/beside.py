@@ -4,6 +4,7 @@ SERVER   the server's address, by a relay that adds to its answers what a later 
 KEY      the account's secret key
 CUT      the address of a network that fails: for each Idempotency-Key it loses the answer to the first request, refuses the second one
          with 503, cuts the answer to the third one off, and lets the fourth one pass
+LOST     the address of a network that loses the answer to every change
 WEBHOOK  a file with a webhook of a charge, as JSON: headers, body and the key of its endpoint; with it `events`, one of each kind of record,
          and `newer`, of a type that joined later, all as a later version may write them
 """
@@ -47,7 +48,8 @@ class Network(BaseHTTPRequestHandler):
         number = self.tries[key] = self.tries.get(key, 0) + 1
         if self.command != "GET" and key is None:
             return self.answer(400, {}, b'{"error": "there is no Idempotency-Key"}')
-        if self.command != "GET" and number == 2:
+        fate = "passes" if self.command == "GET" else self.fate(number)
+        if fate == "refused":
             return self.answer(503, {"Retry-After": "1"}, b'{"error": "service_unavailable"}')
         connection = http.client.HTTPConnection(self.server_address)
         # The connection to the client is kept, this one is not.
@@ -56,11 +58,15 @@ class Network(BaseHTTPRequestHandler):
         response = connection.getresponse()
         text = response.read()
         connection.close()
-        self.close_connection = self.command != "GET" and number in (1, 3)
-        if self.close_connection and number == 1:
+        self.close_connection = fate in ("lost", "cut")
+        if fate == "lost":
             return None
         kept = {name: value for name, value in response.getheaders() if name.lower() in ("content-type", "x-request-id")}
-        return self.answer(response.status, kept, text, text[:20] if self.close_connection else text)
+        return self.answer(response.status, kept, text, text[:20] if fate == "cut" else text)
+
+    def fate(self, number):
+        """What the answer to a try of a change meets."""
+        return {1: "lost", 2: "refused", 3: "cut"}.get(number, "passes")
 
     do_GET = do_POST = do_PUT = do_DELETE = pass_on
 
@@ -73,6 +79,11 @@ class Network(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class LosingNetwork(Network):
+    def fate(self, number):
+        return "lost"
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -152,7 +163,8 @@ def main(command):
         newer = signed(webhook["headers"], newer, key)
         file = Path(folder) / "webhook.json"
         file.write_text(json.dumps({**webhook, "key": key, "events": events, "newer": newer}))
-        environment = {"SERVER": tomorrow, "KEY": account.secret_key, "CUT": listen(Network), "WEBHOOK": str(file)}
+        networks = {"CUT": listen(Network), "LOST": listen(LosingNetwork)}
+        environment = {"SERVER": tomorrow, "KEY": account.secret_key, **networks, "WEBHOOK": str(file)}
         return subprocess.run(command, env={**os.environ, **environment}).returncode
 
 

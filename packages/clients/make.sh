@@ -75,6 +75,8 @@ java() {
     mv "$packages/java.generated/src/main/java/cardpayments/client" "$sources"
     rm -r "$packages/java.generated"
     cp "$here"/java/src/*.java "$sources"
+    # The key that was sent is in the request of the response.
+    sed -i 's/\(new ApiException(.*, response\)\.headers(), body)/\1, body)/' "$sources"/api/*.java
     known_events "$sources/KnownEvents.java"
     manifest pom.xml
 }

@@ -50,13 +50,17 @@ impl AdmissionControl {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let share = |waiting| Share { waiting, leaves_half: false, of_a_lane: usize::MAX };
         let pool = |all| PermitPool::new(all, share(all * QUEUE_PER_PERMIT));
+        // What may last for as long as its caller likes: an account that takes all it can get leaves an eighth to the others.
+        let long = |all: usize| {
+            PermitPool::new(all, Share { of_a_lane: all - all / 8, ..share(all * QUEUE_PER_PERMIT) })
+        };
         // Every list whose memory is reserved may wait for a processor.
         let queued = share(usize::MAX);
         Self {
             requests: pool(requests),
-            tasks: pool(requests * TASKS_PER_PERMIT),
-            large_bodies: pool(requests.div_ceil(PERMITS_PER_LARGE_BODY)),
-            uploads: pool(requests),
+            tasks: long(requests * TASKS_PER_PERMIT),
+            large_bodies: long(requests.div_ceil(PERMITS_PER_LARGE_BODY)),
+            uploads: long(requests),
             long_answers: PermitPool::new((processors / PROCESSORS_PER_LONG_ANSWER).max(1), queued),
             answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { leaves_half: true, ..share(0) }),
             connections: Connections::new(requests * CONNECTIONS_PER_PERMIT),

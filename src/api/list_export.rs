@@ -55,17 +55,9 @@ pub async fn export_lists(State(app): State<AppState>, request: Request, next: N
 
 /// Answers with the whole list, after a beginning. Requests for anything else do not hold its memory.
 async fn export(mut list: ListReader, beginning: &'static str) -> Response {
-    let (mut head, page) = match list.read_page().await {
+    let (mut head, first) = match list.read_page().await {
         Ok(first) => first,
         Err(refusal) => return refusal,
-    };
-    let first = match list.write(page, true) {
-        Ok(rows) => rows,
-        Err(error) => return Error::internal(error.to_string()).into_response(),
-    };
-    let first = match list.held(first) {
-        Ok(first) => first,
-        Err(refused) => return refused.into_response(),
     };
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
@@ -76,8 +68,7 @@ async fn export(mut list: ListReader, beginning: &'static str) -> Response {
             if list.is_complete() {
                 return Ok(None);
             }
-            let page = list.read_on(Arc::clone(&context)).await?;
-            let rows = list.hold(list.write(page, false)?, context).await?;
+            let rows = list.read_on(context).await?;
             Ok::<_, io::Error>(Some((rows, list)))
         }
     });
@@ -120,7 +111,12 @@ struct ListReader {
     next: Next,
     columns: Columns,
     admission: Arc<AdmissionControl>,
-    /// The pages that were read.
+    progress: ExportProgress,
+}
+
+/// How much of a list was read.
+#[derive(Default)]
+struct ExportProgress {
     pages: u64,
     /// The size of the list, as of the last page.
     count: u64,
@@ -133,42 +129,45 @@ impl ListReader {
         for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE] {
             head.headers.remove(name);
         }
-        Self { head, next, columns, admission, pages: 0, count: 0, tokens: HashSet::new() }
+        Self { head, next, columns, admission, progress: ExportProgress::default() }
     }
 
     fn is_complete(&self) -> bool {
-        self.pages * PER_PAGE_MAX.unsigned_abs() >= self.count
+        self.progress.pages * PER_PAGE_MAX.unsigned_abs() >= self.progress.count
     }
 
-    /// Reads the next page: without records of the last one, which new records have moved; and with those that deletions have moved
-    /// up to the last page. Returns the response if it is a refusal.
-    async fn read_page(&mut self) -> Result<(response::Parts, Vec<Value>), Response> {
+    /// Reads the next page as rows: without records of the last one, which new records have moved; and with those that deletions have
+    /// moved up to the last page. Returns the response if it is a refusal. Rows for which there is no memory are not kept: the page is
+    /// then the next one still.
+    async fn read_page(&mut self) -> Result<(response::Parts, Bytes), Response> {
+        let ExportProgress { pages, count: before, tokens: known_tokens } = &self.progress;
         let (head, ListedPage { response: mut records, pagination: Position { count } }) =
-            self.request(self.pages + 1).await?;
+            self.request(pages + 1).await?;
         let found = tokens(&records);
-        if count < self.count && !self.tokens.is_empty() {
-            let (_, ListedPage { response: mut last, .. }) = self.request(self.pages).await?;
-            let known = last.iter().rposition(|record| is_one_of(record, &self.tokens));
+        if count < *before && !known_tokens.is_empty() {
+            let (_, ListedPage { response: mut last, .. }) = self.request(*pages).await?;
+            let known = last.iter().rposition(|record| is_one_of(record, known_tokens));
             let moved = last.split_off(known.map_or(0, |known| known + 1));
             // Those that were moved between the two requests are on both pages.
             let repeated = tokens(&moved);
             records.retain(|record| !is_one_of(record, &repeated));
             records.splice(..0, moved);
         } else {
-            let mut moved = if self.pages == 0 { 0 } else { count.saturating_sub(self.count) };
+            let mut moved = if *pages == 0 { 0 } else { count.saturating_sub(*before) };
             records.retain(|record| {
-                let is_moved = moved > 0 && is_one_of(record, &self.tokens);
+                let is_moved = moved > 0 && is_one_of(record, known_tokens);
                 moved -= u64::from(is_moved);
                 !is_moved
             });
         }
-        (self.pages, self.count, self.tokens) = (self.pages + 1, count, found);
-        Ok((head, records))
+        let rows = self.write(records, *pages == 0).map_err(|error| internal(error.to_string()))?;
+        let rows = self.held(rows).map_err(IntoResponse::into_response)?;
+        self.progress = ExportProgress { pages: pages + 1, count, tokens: found };
+        Ok((head, rows))
     }
 
     /// Requests a page. Returns the response if it is a refusal.
     async fn request(&self, page: u64) -> Result<(response::Parts, ListedPage), Response> {
-        let internal = |error: String| Error::internal(error).into_response();
         let query = page_query(self.head.uri.query().unwrap_or_default(), page);
         let mut head = self.head.clone();
         head.uri = format!("{}?{query}", self.head.uri.path())
@@ -187,10 +186,10 @@ impl ListReader {
     }
 
     /// Reads a page after the first one, as a request of its own. An error cuts the response off.
-    async fn read_on(&mut self, context: Arc<RequestContext>) -> io::Result<Vec<Value>> {
+    async fn read_on(&mut self, context: Arc<RequestContext>) -> io::Result<Bytes> {
         for _ in 0..TRIES {
             match request_context::scope(Arc::clone(&context), self.read_page()).await {
-                Ok((_, records)) => return Ok(records),
+                Ok((_, rows)) => return Ok(rows),
                 Err(refusal) if is_transient(refusal.status()) => tokio::time::sleep(PAUSE).await,
                 Err(refusal) => {
                     return Err(io::Error::other(format!("a page was refused: {}", refusal.status())));
@@ -211,18 +210,6 @@ impl ListReader {
         Ok(held(rows, memory))
     }
 
-    /// Waits until there is memory for rows. An error cuts the response off.
-    async fn hold(&self, rows: Bytes, context: Arc<RequestContext>) -> io::Result<Bytes> {
-        for _ in 0..TRIES {
-            let held = request_context::scope(Arc::clone(&context), async { self.held(rows.clone()) });
-            match held.await {
-                Ok(held) => return Ok(held),
-                Err(_) => tokio::time::sleep(PAUSE).await,
-            }
-        }
-        Err(io::ErrorKind::TimedOut.into())
-    }
-
     /// Writes records as rows, with or without a heading.
     fn write(&self, records: Vec<Value>, heading: bool) -> io::Result<Bytes> {
         let mut rows = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
@@ -234,6 +221,10 @@ impl ListReader {
         }
         Ok(rows.into_inner().map_err(|error| io::Error::other(error.to_string()))?.into())
     }
+}
+
+fn internal(error: String) -> Response {
+    Error::internal(error).into_response()
 }
 
 fn is_transient(status: StatusCode) -> bool {
@@ -258,14 +249,26 @@ fn is_one_of(record: &Value, tokens: &HashSet<String>) -> bool {
     record["token"].as_str().is_some_and(|token| tokens.contains(token))
 }
 
-/// Returns a field as a cell. Spreadsheets would run a text that begins like a formula, some of them also after white space.
+/// Returns a field as a cell.
 fn cell(record: &Value, column: &str) -> String {
     match column.split('.').fold(record, |record, field| &record[field]) {
         Value::Null => String::new(),
-        Value::String(text) if is_like_a_formula(text) => format!("'{text}"),
-        Value::String(text) => text.clone(),
+        Value::String(text) => defused(text),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     }
+}
+
+/// Returns a text that no spreadsheet runs. They run a cell that begins like a formula, some of them also after white space; and
+/// where lists are separated by semicolons or tabs, one of those in a text begins another cell.
+fn defused(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for piece in text.split_inclusive([';', '\t']) {
+        if is_like_a_formula(piece) {
+            safe.push('\'');
+        }
+        safe.push_str(piece);
+    }
+    safe
 }
 
 fn is_like_a_formula(text: &str) -> bool {
@@ -310,7 +313,7 @@ mod tests {
     fn texts_that_begin_like_formulas_are_defused_and_numbers_are_not() {
         let record = json!({
             "a": "=1+1", "b": "@x", "c": "x=1", "n": -5, "none": null, "yes": true, "of": { "it": "+1" }, "list": [1, "-"],
-            "after": " \u{a0}=1+1", "line": "\n=1", "blank": " x",
+            "after": " \u{a0}=1+1", "line": "\n=1", "blank": " x", "second": "x;=1+1;\t @y;z-1",
         });
         for (column, text) in [
             ("a", "'=1+1"),
@@ -321,6 +324,7 @@ mod tests {
             ("yes", "true"),
             ("of.it", "'+1"),
             ("list", "[1,\"-\"]"),
+            ("second", "x;'=1+1;'\t' @y;z-1"),
             ("after", "' \u{a0}=1+1"),
             ("line", "'\n=1"),
             ("blank", " x"),

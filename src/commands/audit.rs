@@ -99,7 +99,7 @@ async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> 
         }
     };
     let anchor = anchors.iter().map(read).collect::<Result<String, _>>()?;
-    let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let ctx = super::open_claimed(database, &Secrets::from_environment()?).await?;
     let mut printer = Printer::new(json);
     let report = audit::verify(&ctx, &anchor, |finding| printer.print(finding, finding));
     let report = report.await.map_err(|error| refused(&error))?;

@@ -182,7 +182,8 @@ fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Erro
     let matches = matches
         .map_err(|error| wrong_variable(&error, &options, &arguments).unwrap_or_else(|| error.to_string()))?;
     let mut serve = Serve::from_arg_matches(&matches)?;
-    (serve.options.admin_listen, serve.options.blobs) = (None, None);
+    // Nor does it write what belongs to another installation.
+    (serve.options.admin_listen, serve.options.blobs, serve.options.audit_anchor) = (None, None, None);
     // The address of another server, unless all that clients see is to be the same in each run.
     serve.options.base_url = serve.options.base_url.filter(|_| serve.database.seed.is_some());
     (serve.database.database_url, serve.fixtures) = (None, fixtures);

@@ -94,6 +94,15 @@ pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn
     Ok(store)
 }
 
+/// Opens the database with its keys, to read it. Refuses an empty one, which is only migrated: it stays unclaimed.
+pub async fn open_claimed(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
+    app::operator_store(&location(database)?, database).await?;
+    if store::read_installation(&location(database)?).await?.environment.is_none() {
+        return Err("the database is empty: a server, or account create, fills it".into());
+    }
+    with_keys(database, secrets).await
+}
+
 /// Opens the database with its keys. An unclaimed one now belongs to the environment.
 pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     location(database)?;

@@ -14,18 +14,26 @@ use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySour
 
 const PREFIX: &str = "CARD_PAYMENTS_";
 /// Variables of the commands that call a running server, and of those that run beside one.
-const OF_COMMANDS: [&str; 4] =
-    ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY", "CARD_PAYMENTS_URL"];
+const OF_COMMANDS: [&str; 5] = [
+    "CARD_PAYMENTS_SERVER",
+    "CARD_PAYMENTS_KEY",
+    "CARD_PAYMENTS_WEBHOOK_KEY",
+    "CARD_PAYMENTS_URL",
+    "CARD_PAYMENTS_ACQUIRER_BOOK",
+];
 
 pub fn serve_options() -> Command {
     let options = FixtureOptions::augment_args(ServeOptions::augment_args(Command::new("serve")));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
 }
 
-/// Returns a command whose options, and those of its own commands, take no empty variable.
+/// Returns a command whose options, and those of its own commands, take no empty variable, and no switch that says `false`, beside
+/// which other options would be refused.
 pub fn without_empty_variables(command: Command) -> Command {
-    let is_empty =
-        |option: &Arg| option.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let is_empty = |option: &Arg| {
+        let is_off = |value: &OsStr| !option.get_action().takes_values() && value == "false";
+        option.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty() || is_off(&value))
+    };
     let own =
         command.mut_args(|option| if is_empty(&option) { option.env(None::<&'static str>) } else { option });
     own.mut_subcommands(without_empty_variables)

@@ -80,16 +80,18 @@ pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> P
     let params = params::read(&json!({ "advance": advance, "to": sent["to"] }));
     let now = form.caller.account.now;
     let moved = Record::new(now, &clock::advance(&app.ctx, &form.caller, params).await?)?;
+    let mut ran = moved.all("/ran");
+    let is_whole = moved.number("/ran_count") == i64::try_from(ran.len()).ok();
     // What the server tidies up for itself is of no interest to a tester.
-    let (kept, ran): (Vec<_>, Vec<_>) =
-        moved.all("/ran").into_iter().partition(|item| item.text("/what") == RetentionWork::NAME);
-    let count =
-        moved.number("/ran_count").unwrap_or_default() - i64::try_from(kept.len()).unwrap_or_default();
+    ran.retain(|item| item.text("/what") != RetentionWork::NAME);
+    let count = i64::try_from(ran.len()).unwrap_or(i64::MAX);
     let content = html! {
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }
             @else { "The clock is on its way to " (moved.time("/to")) "." }
-            " " (format::counted(count, "thing")) @if count == 1 { " was" } @else { " were" } " due on the way."
+            @if is_whole { " " } @else { " More than " }
+            (format::counted(count, "thing")) @if count == 1 { " was" } @else { " were" } " due on the way"
+            @if is_whole { "." } @else { "; these are the first." }
         }
         @if !moved.is("/complete") {
             form method="post" action=(CLOCK) {

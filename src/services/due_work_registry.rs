@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use base::trace::{self, Span};
-use entity::{AccountToken, Timestamp, account};
+use entity::{AccountToken, Owned, Timestamp, account};
 use futures::future::{BoxFuture, join_all, try_join_all};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -16,7 +16,10 @@ use sea_orm::{
 use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
-use crate::limits::{DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE, DUE_STEPPED_OVER_MAX};
+use crate::limits::{
+    DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX, DUE_POLL_PAUSE,
+    DUE_STEPPED_OVER_MAX,
+};
 use crate::services::accounts::{keys, wipe};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
@@ -207,19 +210,23 @@ fn first_of<W: DueWork>(ctx: &Context, range: ClockMoveRange) -> WorkFuture<'_, 
     .boxed()
 }
 
-/// Does due work, each item in its own task, up to a limit at a time. A slow item does not block others: polling goes
-/// on meanwhile. A failed item does not stop the rest and is tried again in the next run, or after a while if this one lasts.
+/// Does due work, each item in its own task, up to a limit at a time, and of one account up to a part of it. A slow item does not block
+/// others: polling goes on meanwhile. A failed item does not stop the rest and is tried again in the next run, or after a while if this
+/// one lasts.
 fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         // Items in flight, and how long failed ones rest.
         let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashMap::new());
+        let mut in_flight_of: HashMap<AccountToken, usize> = HashMap::new();
         let (mut found, mut worked, mut failed, mut polls) = (0, 0, None, true);
         loop {
             // A process that is stopping starts no more work.
             let rows = if polls && !ctx.tasks.is_closed() {
                 // Beyond items that are still due because they are in flight or have failed.
                 let known = u64::try_from(tokens.len()).unwrap_or(u64::MAX).min(DUE_STEPPED_OVER_MAX);
-                poll::<W>(ctx, known).await
+                let busiest =
+                    in_flight_of.iter().find(|(_, count)| **count >= DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX);
+                poll::<W>(ctx, known, busiest.map(|(account, _)| *account)).await
             } else {
                 Ok(Vec::new())
             };
@@ -233,11 +240,16 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                 rests_until.is_none_or(|until| until > Instant::now())
             });
             for (row, account) in rows {
-                let token = W::subject(&row).token;
-                if in_flight.len() < DUE_IN_FLIGHT_MAX && !tokens.contains_key(&token) {
+                let DueRow { account: owner, token, .. } = W::subject(&row);
+                let of_owner = in_flight_of.get(&owner).copied().unwrap_or_default();
+                if in_flight.len() < DUE_IN_FLIGHT_MAX
+                    && of_owner < DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX
+                    && !tokens.contains_key(&token)
+                {
                     tokens.insert(token.clone(), None);
+                    in_flight_of.insert(owner, of_owner + 1);
                     found += 1;
-                    in_flight.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
+                    in_flight.push(begin::<W>(ctx, row, account).map(move |done| (owner, token, done)));
                 }
             }
             if in_flight.is_empty() {
@@ -252,7 +264,9 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                     done = in_flight.next() => done,
                     () = &mut pause => None,
                 };
-                let Some((token, done)) = done else { break };
+                let Some((owner, token, done)) = done else { break };
+                in_flight_of.entry(owner).and_modify(|count| *count -= 1);
+                in_flight_of.retain(|_, count| *count > 0);
                 match done {
                     // The row may be due again; one without an answer is so after a pause of its own.
                     Ok(
@@ -278,14 +292,18 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     .boxed()
 }
 
-/// Reads due rows and their accounts: a batch beyond so many.
+/// Reads due rows and their accounts: a batch beyond so many, without those of an account that has enough in flight.
 async fn poll<W: DueWork>(
     ctx: &Context,
     known: u64,
+    busiest: Option<AccountToken>,
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
     let wall = W::wall(ctx);
     let mut rows = Vec::new();
+    // No statement may name an account behind a fence.
+    let busiest = busiest.filter(|account| !ctx.store.is_fenced(*account));
     for due in clocks::visible_clocks(ctx.environment, W::due(wall)) {
+        let due = due.apply_if(busiest, |due, busiest| due.filter(<W::Entity as Owned>::ACCOUNT.ne(busiest)));
         rows.extend(due.limit(DUE_BATCH + known).all(ctx.store.read()).await?);
     }
     rows.retain(|row| !ctx.store.is_fenced(W::subject(row).account));

@@ -86,6 +86,16 @@ async fn highest(db: &impl ConnectionTrait, account: AccountToken) -> Result<i64
     Ok(highest.into_tuple::<i64>().one(db).await?.unwrap_or_default())
 }
 
+/// Notes the highest number of the events that an account was brought with: once they are deleted, it is not given again.
+pub async fn note_highest(tx: &Tx, account: AccountToken) -> Result<(), Error> {
+    let last =
+        locked(tx, account, IfLocked::Wait).await?.unwrap_or_default().max(highest(tx, account).await?);
+    let update =
+        event_sequence::Entity::update_of(account).col_expr(event_sequence::Column::Last, last.into());
+    update.exec(tx).await?;
+    Ok(())
+}
+
 async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) -> Result<(), Error> {
     if ctx.store.is_fenced(account) || !lacks_numbers(ctx, account).await? {
         return Ok(());

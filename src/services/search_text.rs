@@ -2,9 +2,11 @@
 
 pub mod rebuild;
 
-use entity::AccountToken;
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use entity::{AccountToken, Listed};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr, UnionType};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbBackend, DbErr, QueryFilter, QuerySelect, QueryTrait,
+};
 use store::Tx;
 use uuid::Uuid;
 
@@ -27,6 +29,27 @@ pub fn account_code(account: AccountToken) -> String {
             char::from_u32(FIRST + digit)
         })
         .collect()
+}
+
+/// Returns the condition that a row meets one of these. On PostgreSQL it is that each finds it: of conditions that are joined by OR
+/// it would use no index, and compare every row with all that a sub-query finds. SQLite scans an index that covers the compared columns.
+pub fn any_of<E: Listed>(
+    backend: DbBackend,
+    account: AccountToken,
+    conditions: Vec<SimpleExpr>,
+) -> Condition {
+    if backend != DbBackend::Postgres {
+        return conditions.into_iter().fold(Condition::any(), Condition::add);
+    }
+    let of = |condition: SimpleExpr| {
+        E::owned_by(account).filter(condition).select_only().column(E::ID).into_query()
+    };
+    let mut conditions = conditions.into_iter();
+    let mut found = conditions.next().map(of).unwrap_or_default();
+    for condition in conditions {
+        found.union(UnionType::Distinct, of(condition));
+    }
+    Condition::all().add(E::ID.in_subquery(found))
 }
 
 /// Adds a charge's text to the search table.

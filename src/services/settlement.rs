@@ -16,7 +16,7 @@ use super::context::{Account, Context};
 use super::due_work::clocks;
 use super::due_work::work_time::WorkTime;
 use super::due_work::{DueRow, DueWork, WorkResult};
-use super::ledger::lines::{self, SettlementLines};
+use super::ledger::lines::{self, PaidLines, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use super::{bank_accounts, search_text, transfers};
 use crate::config::Environment;
@@ -90,11 +90,8 @@ impl SettleDayUnit {
         else {
             return Ok(false);
         };
-        let day = self.due.day();
-        if !self.can_pay(tx, lines::waiting(tx, self.account, day).await?).await? {
-            return Ok(false);
-        }
-        let claimed = lines::claim(tx, self.account, day, self.id).await?;
+        let Some(paid) = self.payable(tx).await? else { return Ok(false) };
+        let claimed = lines::claim(tx, self.account, paid, self.id).await?;
         if !self.can_pay(tx, claimed).await? {
             return self.release(tx).await;
         }
@@ -129,6 +126,22 @@ impl SettleDayUnit {
             },
         )?;
         Ok(true)
+    }
+
+    /// Returns the lines that can be paid out. Debits of later days are looked for, among many credits, only if the day's own lines come to
+    /// more than is available, which they lower: by a clock that was ahead, or after a midnight that the settlement is late for. Without
+    /// them no settlement would be made until their day.
+    async fn payable(&self, tx: &Tx) -> Result<Option<PaidLines>, Error> {
+        let day = self.due.day();
+        let own = lines::waiting(tx, self.account, PaidLines::Of(day)).await?;
+        if own.amount() <= 0 {
+            return Ok(None);
+        }
+        if self.can_pay(tx, own).await? {
+            return Ok(Some(PaidLines::Of(day)));
+        }
+        let all = PaidLines::WithLaterDebits(day);
+        Ok(self.can_pay(tx, lines::waiting(tx, self.account, all).await?).await?.then_some(all))
     }
 
     /// Releases the lines: a change since the first check, such as a chargeback, makes them unpayable.

@@ -69,14 +69,20 @@ struct Client<'a> {
 impl Client<'_> {
     /// Sends a request, and sends it again while a server on a busy machine refuses it: what was answered 503 has done nothing.
     fn send(&self, method: &str, path: &str, form: &str) -> RawResponse {
-        loop {
+        let send = || {
             let response = try_to_ask(self.address, &request(method, path, Some(self.secret), form)).unwrap();
             self.answers[usize::from(response.status / 100).min(5)].fetch_add(1, Ordering::Relaxed);
+            response
+        };
+        let mut response = send();
+        for _ in 0..600 {
             if response.status != 503 {
-                return response;
+                break;
             }
             pause(Duration::from_millis(100));
+            response = send();
         }
+        response
     }
 
     fn goes_on(&self, until: Instant, pace: Duration) {

@@ -1,4 +1,4 @@
-//! Bounds of values, from `#[validate(length(...), range(...))]`.
+//! Bounds of values, from `#[validate(length(...), range(...))]` and from types: a text that is required is not blank.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use proc_macro2::Literal;
 use quote::{format_ident, quote};
 use syn::punctuated::Punctuated;
-use syn::{Error, Expr, ExprLit, Field, Lit, Meta, MetaNameValue, Token, parse_quote};
+use syn::{Error, Expr, ExprLit, Field, Lit, Meta, MetaNameValue, Token, Type, parse_quote};
 
 /// The largest integer that every JSON reader holds exactly. The decoder refuses larger ones.
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
@@ -27,9 +27,11 @@ pub fn publish(field: &mut Field) -> syn::Result<()> {
     let is = |wanted: &str| words.split(' ').any(|word| word == wanted);
     let size = if is("Vec") { "items" } else { "length" };
     let mut bounds = Vec::new();
+    let mut is_never_blank = is_required_text(ty);
     for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("validate")) {
         for rule in attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)? {
             let Meta::List(rule) = rule else { continue };
+            is_never_blank |= rule.path.is_ident("custom") && rule.tokens.to_string().contains("not_blank");
             let is_length = rule.path.is_ident("length");
             if !is_length && !rule.path.is_ident("range") {
                 continue;
@@ -44,15 +46,29 @@ pub fn publish(field: &mut Field) -> syn::Result<()> {
             }
         }
     }
+    let schema = crate::attributes(field, "schema");
+    // A pattern says it already.
+    is_never_blank &= !schema.contains("pattern =");
+    if is_never_blank && !bounds.iter().any(|(name, _)| name == "min_length") {
+        bounds.push((format_ident!("min_length"), Literal::i64_unsuffixed(1)));
+    }
     if is("i64") && !bounds.iter().any(|(name, _)| name == "maximum") {
         bounds.push((format_ident!("maximum"), Literal::i64_suffixed(INTEGER_MAX)));
     }
     // The format of a date says how long it is.
-    if !bounds.is_empty() && !crate::attributes(field, "schema").contains("format = Date") {
+    if !bounds.is_empty() && !schema.contains("format = Date") {
         let (names, values): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
         field.attrs.push(parse_quote!(#[schema(#(#names = #values),*)]));
     }
     Ok(())
+}
+
+/// Returns whether a type is a text that the decoder refuses if it is blank.
+fn is_required_text(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path.segments.last().is_some_and(|last| {
+        ["String", "Secret", "HttpUrl"].iter().any(|text| last.ident == text) && last.arguments.is_none()
+    })
 }
 
 /// Returns the number that a literal or a limit stands for.

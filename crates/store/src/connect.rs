@@ -294,6 +294,9 @@ pub(crate) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 /// The time within which a database that is there answers a statement: longer than [`TIMEOUTS`] let it run, shorter than a request.
 /// Without it, a machine that has vanished is noticed when the system gives up sending to it, after a quarter of an hour.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
+/// The same for a statement without time-outs of the database's: of a settlement, a restore or an import. A database that is not dead but
+/// takes longer goes on with it, holds its locks, and then undoes it.
+pub(crate) const LONG_ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The same for a statement that does nothing.
 pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -15,8 +15,14 @@ use crate::api_client::{ApiClient, ApiClientError};
 use crate::terminal;
 
 /// Variables that a server which the command starts must not take over: it would use the same database, or write the same file.
-const OF_THIS_SERVER: [&str; 3] =
-    ["CARD_PAYMENTS_DATABASE_URL", "CARD_PAYMENTS_IMPORT", "CARD_PAYMENTS_EXPORT_ON_EXIT"];
+const OF_THIS_SERVER: [&str; 6] = [
+    "CARD_PAYMENTS_ADMIN_LISTEN",
+    "CARD_PAYMENTS_AUDIT_ANCHOR",
+    "CARD_PAYMENTS_BLOBS",
+    "CARD_PAYMENTS_DATABASE_URL",
+    "CARD_PAYMENTS_EXPORT_ON_EXIT",
+    "CARD_PAYMENTS_IMPORT",
+];
 
 /// The signals that a command gets.
 pub type Signals = mpsc::Receiver<Signal>;
@@ -53,6 +59,8 @@ impl OwnServer {
         ];
         let mut command = Command::new(platform::program(program));
         command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", &self.folder);
+        // It is a test server, whatever the variable says here.
+        command.env("CARD_PAYMENTS_ENVIRONMENT", "test");
         for own in OF_THIS_SERVER {
             command.env_remove(own);
         }

@@ -102,6 +102,19 @@ func TestAChargeWhoseConnectionIsCutIsMadeOnce(t *testing.T) {
 	same(t, charges(t), append([]string{token}, before...))
 }
 
+func TestAChargeWithoutAResponseIsRepeatedUnderTheKeyOfItsError(t *testing.T) {
+	before := charges(t)
+	cut := cardpaymentsclient.Connect(os.Getenv("LOST"), os.Getenv("KEY"))
+	_, err := cardpaymentsclient.Result(cut.ChargesAPI.CreateCharge(ctx).ChargeInput(order(400)).Execute())
+	var lost *cardpaymentsclient.NoResponseError
+	if !errors.As(err, &lost) {
+		t.Fatal(err)
+	}
+	request := client.ChargesAPI.CreateCharge(ctx).ChargeInput(order(400)).IdempotencyKey(lost.IdempotencyKey)
+	charge := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response
+	same(t, charges(t), append([]string{charge.Token}, before...))
+}
+
 func TestAChargeThatWasApprovedButLostIsMadeOnce(t *testing.T) {
 	before := charges(t)
 	request := client.ChargesAPI.CreateCharge(ctx).ChargeInput(order(400)).IdempotencyKey("lost")
@@ -110,6 +123,7 @@ func TestAChargeThatWasApprovedButLostIsMadeOnce(t *testing.T) {
 	if !errors.As(err, &lost) || !errors.Is(err, cardpaymentsclient.ErrServer) || lost.Code != "gateway_error" {
 		t.Fatal(err)
 	}
+	same(t, lost.IdempotencyKey, "lost")
 	paid := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response
 	again := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response
 	same(t, again.Token, paid.Token)

@@ -22,7 +22,7 @@ var (
 	ErrConflict = errors.New("another request is in flight")
 	// ErrRateLimited is for too many requests.
 	ErrRateLimited = errors.New("there were too many requests")
-	// ErrServer is for a server or an acquirer that failed, and went on to: repeat the request later, under the same Idempotency-Key.
+	// ErrServer is for a server or an acquirer that failed, and went on to: repeat the request later, under the error's IdempotencyKey.
 	ErrServer = errors.New("the server failed")
 )
 
@@ -32,6 +32,8 @@ type Error struct {
 	Status int
 	// RequestID is its X-Request-Id.
 	RequestID string
+	// IdempotencyKey is the key that was sent, "" if the request changes nothing.
+	IdempotencyKey string
 	// Code is the error code; docs/errors.md lists them.
 	Code string `json:"error"`
 	// Description is the sentence of the code.
@@ -70,6 +72,19 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// NoResponseError says that the connection was lost, and that repeating did not help: repeat the request later, under its IdempotencyKey.
+type NoResponseError struct {
+	// IdempotencyKey is the key that was sent, "" if the request changes nothing.
+	IdempotencyKey string
+	// Err is what the last try failed with.
+	Err error
+}
+
+func (e *NoResponseError) Error() string { return fmt.Sprintf("there was no response: %v", e.Err) }
+
+// Unwrap returns Err.
+func (e *NoResponseError) Unwrap() error { return e.Err }
+
 // Result returns what an operation's Execute returns, with an *Error for a refusal: Result(client.ChargesAPI.ListCharges(ctx).Execute()).
 func Result[T any](record T, response *http.Response, err error) (T, error) {
 	return record, Done(response, err)
@@ -92,5 +107,8 @@ func Done(response *http.Response, err error) error {
 	}
 	_ = json.Unmarshal(text, &refusal)
 	refusal.Status, refusal.RequestID = response.StatusCode, response.Header.Get("X-Request-Id")
+	if response.Request != nil {
+		refusal.IdempotencyKey = response.Request.Header.Get("Idempotency-Key")
+	}
 	return &refusal
 }

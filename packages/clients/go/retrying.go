@@ -29,7 +29,7 @@ type Retrying struct {
 	Transport http.RoundTripper
 }
 
-// RoundTrip sends a request until there is a response that is not to be repeated.
+// RoundTrip sends a request until there is a response that is not to be repeated, else it returns a *NoResponseError.
 func (r *Retrying) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body != nil {
 		defer request.Body.Close()
@@ -41,6 +41,14 @@ func (r *Retrying) RoundTrip(request *http.Request) (*http.Response, error) {
 			request.Header.Set("Idempotency-Key", newKey())
 		}
 	}
+	response, err := r.repeat(request)
+	if err != nil {
+		return nil, &NoResponseError{IdempotencyKey: request.Header.Get("Idempotency-Key"), Err: err}
+	}
+	return response, nil
+}
+
+func (r *Retrying) repeat(request *http.Request) (*http.Response, error) {
 	for number := 0; ; number++ {
 		response, err := r.once(request)
 		pause, repeats := pauseAfter(response, err, number)

@@ -88,26 +88,27 @@ fn to_3_0(document: &mut Value) {
         components.shift_remove("pathItems");
     }
     let schemas = document["components"]["schemas"].as_object_mut();
-    schemas.into_iter().flat_map(Map::values_mut).for_each(schema_3_0);
+    let named = schemas.as_ref().map(|schemas| (**schemas).clone()).unwrap_or_default();
+    schemas.into_iter().flat_map(Map::values_mut).for_each(|schema| schema_3_0(schema, &named));
     for part in ["paths", "components"] {
-        schemas_inside(&mut document[part]);
+        schemas_inside(&mut document[part], &named);
     }
 }
 
 /// Rewrites the schemas of parameters, headers and bodies.
-fn schemas_inside(value: &mut Value) {
+fn schemas_inside(value: &mut Value, named: &Map<String, Value>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match name.as_str() {
-                    "schema" => schema_3_0(value),
+                    "schema" => schema_3_0(value, named),
                     // Bodies, which may have any fields, and the schemas that are rewritten already.
                     "example" | "examples" | "schemas" => {}
-                    _ => schemas_inside(value),
+                    _ => schemas_inside(value, named),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(schemas_inside),
+        Value::Array(items) => items.iter_mut().for_each(|item| schemas_inside(item, named)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -128,11 +129,11 @@ const UNKNOWN: [&str; 12] = [
     "unevaluatedProperties",
 ];
 
-/// Rewrites a schema, and those inside of it.
-fn schema_3_0(schema: &mut Value) {
+/// Rewrites a schema, and those inside of it. References lead to the named schemas.
+fn schema_3_0(schema: &mut Value, named: &Map<String, Value>) {
     let Some(keywords) = schema.as_object_mut() else { return };
     keywords.retain(|keyword, _| !UNKNOWN.contains(&keyword.as_str()));
-    nullable(keywords);
+    nullable(keywords, named);
     reference(keywords);
     if let Some(only) = keywords.shift_remove("const") {
         keywords.insert("enum".into(), json!([only]));
@@ -148,22 +149,46 @@ fn schema_3_0(schema: &mut Value) {
             keywords.insert(limit.into(), value);
         }
     }
+    let rewrite = |schema: &mut Value| schema_3_0(schema, named);
     for (keyword, value) in keywords {
         match keyword.as_str() {
-            "properties" => value.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(schema_3_0),
-            "allOf" | "anyOf" | "oneOf" => value.as_array_mut().into_iter().flatten().for_each(schema_3_0),
-            "items" | "additionalProperties" | "not" => schema_3_0(value),
+            "properties" => value.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(rewrite),
+            "allOf" | "anyOf" | "oneOf" => value.as_array_mut().into_iter().flatten().for_each(rewrite),
+            "items" | "additionalProperties" | "not" => rewrite(value),
             _ => {}
         }
     }
 }
 
-/// Writes "or null" as `nullable`: in a list of types, and of alternatives.
-fn nullable(keywords: &mut Map<String, Value>) {
+/// Writes "or null" as `nullable`: in a list of types, and of alternatives. The one alternative to null is written in place, because
+/// a reference beside `nullable` would still forbid null; of an enum there is only its type, which allows null, too, and of which no
+/// generator makes a type of its own.
+fn nullable(keywords: &mut Map<String, Value>, named: &Map<String, Value>) {
     let is_null = |value: &Value| *value == "null" || value["type"] == "null";
     let mut or_null = false;
+    for kind in ["oneOf", "anyOf"] {
+        let Some(alternatives) = keywords.get_mut(kind).and_then(Value::as_array_mut) else { continue };
+        let all = alternatives.len();
+        alternatives.retain(|alternative| !is_null(alternative));
+        if alternatives.len() == all {
+            continue;
+        }
+        or_null = true;
+        if let [only] = alternatives.as_mut_slice() {
+            let only = only.take();
+            keywords.shift_remove(kind);
+            let target = only["$ref"].as_str().and_then(|path| named.get(path.rsplit('/').next()?));
+            for schema in [Some(&only), target] {
+                for (keyword, value) in schema.and_then(Value::as_object).into_iter().flatten() {
+                    if !["$ref", "enum"].contains(&keyword.as_str()) {
+                        keywords.entry(keyword).or_insert_with(|| value.clone());
+                    }
+                }
+            }
+        }
+    }
     if let Some(Value::Array(types)) = keywords.get_mut("type") {
-        or_null = types.iter().any(is_null);
+        or_null |= types.iter().any(is_null);
         types.retain(|name| *name != "null");
         if let [only] = types.as_slice() {
             let only = only.clone();
@@ -171,22 +196,6 @@ fn nullable(keywords: &mut Map<String, Value>) {
         } else if let Some(types) = keywords.shift_remove("type") {
             let each = types.as_array().into_iter().flatten().map(|name| json!({ "type": name }));
             keywords.insert("anyOf".into(), each.collect());
-        }
-    }
-    for kind in ["oneOf", "anyOf"] {
-        let Some(alternatives) = keywords.get_mut(kind).and_then(Value::as_array_mut) else { continue };
-        or_null |= alternatives.iter().any(is_null);
-        alternatives.retain(|alternative| !is_null(alternative));
-        if let [only] = alternatives.as_mut_slice() {
-            let mut only = only.take();
-            keywords.shift_remove(kind);
-            // Beside a reference its words are not read. A type beside it would hide the reference from readers of Rust.
-            if only.get("$ref").is_some()
-                && let Some(words) = only.as_object_mut().and_then(|only| only.shift_remove("description"))
-            {
-                keywords.entry("description").or_insert(words);
-            }
-            keywords.insert("allOf".into(), json!([only]));
         }
     }
     if or_null {
@@ -208,7 +217,11 @@ mod tests {
     use super::*;
 
     fn rewritten(mut schema: Value) -> Value {
-        schema_3_0(&mut schema);
+        let named = json!({
+            "a": { "description": "A word.", "type": "string", "enum": ["x"] },
+            "b": { "type": "object", "properties": { "c": { "type": ["string", "null"] } } },
+        });
+        schema_3_0(&mut schema, named.as_object().expect("an object"));
         schema
     }
 
@@ -223,7 +236,11 @@ mod tests {
             ),
             (
                 json!({ "oneOf": [{ "$ref": "#/a", "description": "A card." }, { "type": "null" }] }),
-                json!({ "description": "A card.", "allOf": [{ "$ref": "#/a" }], "nullable": true }),
+                json!({ "description": "A card.", "type": "string", "nullable": true }),
+            ),
+            (
+                json!({ "oneOf": [{ "$ref": "#/b" }, { "type": "null" }] }),
+                json!({ "type": "object", "properties": { "c": { "type": "string", "nullable": true } }, "nullable": true }),
             ),
             (
                 json!({ "oneOf": [{ "$ref": "#/a" }, { "$ref": "#/b" }, { "type": "null" }] }),

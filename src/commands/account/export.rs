@@ -38,7 +38,7 @@ pub async fn run(
     Export { merchant, out, json }: Export,
     database: &DatabaseOptions,
 ) -> Result<(), Box<dyn Error>> {
-    let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let ctx = commands::open_claimed(database, &Secrets::from_environment()?).await?;
     let token = merchant.parse().map_err(|_| tokens::missing::<token::Merchant>("merchant", &merchant))?;
     let document = export(&ctx, token).await?;
     let is_line = json && out.is_none();

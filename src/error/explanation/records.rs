@@ -49,7 +49,7 @@ pub(super) const PAYMENTS_UNDER_WAY: Explanation = Explanation {
     repetition: Same,
     sandbox: Shell(
         r#"curl -s -o /dev/null "$URL/1/charges" -u "$KEY:" -H 'Sandbox-Outcome: no_answer' -H 'Content-Type: application/json' -d @payment.json &
-sleep 1
+sleep 3
 curl -s -X POST "$URL/1/sandbox/snapshots" -u "$KEY:""#,
     ),
 };

@@ -125,7 +125,7 @@ pub(super) const IDEMPOTENCY_KEY_IN_USE: Explanation = Explanation {
     sandbox: Shell(
         r#"curl -s -o /dev/null "$URL/1/charges" -u "$KEY:" -H 'Idempotency-Key: explain-1' -H 'Sandbox-Outcome: no_answer' \
   -H 'Content-Type: application/json' -d @payment.json &
-sleep 1
+sleep 3
 curl -s "$URL/1/charges" -u "$KEY:" -H 'Idempotency-Key: explain-1' -H 'Content-Type: application/json' -d @payment.json"#,
     ),
 };

@@ -1,6 +1,7 @@
 //! The accounts that a process keeps for payments (`services/account_version.rs`).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::secret::Secret;
 use entity::api_key::KeyKind;
@@ -87,6 +88,7 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
             .column_as(AccountVersion::column("accounts"), "account_version")
             .into_query()
     };
+    let changes = ctx.memory.key_changes.load(Ordering::Acquire);
     let statement = if owner.is_some() { &BY_ACCOUNT } else { &KEY_AND_ACCOUNT };
     let values = std::iter::once(key_hash.to_vec().into()).chain(owner.map(Into::into)).collect();
     let found = statement.one(ctx.store.read(), values, word).await?;
@@ -108,6 +110,11 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     if works && kept.row.acquirer_faults.is_none() {
         ctx.memory.accounts.insert(key_hash, kept.clone()).await;
     } else {
+        ctx.memory.accounts.invalidate(&key_hash).await;
+    }
+    // A key that was changed after it was read, and forgotten before it was inserted.
+    if ctx.memory.key_changes.load(Ordering::Acquire) != changes {
+        ctx.memory.keys.invalidate(&key_hash).await;
         ctx.memory.accounts.invalidate(&key_hash).await;
     }
     Ok(kept)

@@ -12,7 +12,7 @@ use crate::params::{is_sent, rules};
 #[params]
 pub struct NewCard {
     /// The card number, with or without spaces and hyphens.
-    #[schema(pattern = "^[0-9\\s-]*$", example = "4200000000000000")]
+    #[schema(pattern = "^[\\s-]*[0-9][0-9\\s-]*$", example = "4200000000000000")]
     pub number: Secret,
     /// The month in which the card expires.
     #[validate(range(min = 1, max = 12))]
@@ -93,7 +93,7 @@ pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result
 #[params]
 pub struct NewNetworkToken {
     /// The number of the network token, with or without spaces and hyphens.
-    #[schema(pattern = "^[0-9\\s-]*$", example = "4200000000000000")]
+    #[schema(pattern = "^[\\s-]*[0-9][0-9\\s-]*$", example = "4200000000000000")]
     pub number: Secret,
     /// The name of the network, which is shown as it was sent.
     #[validate(length(max = NAME_LENGTH_MAX))]

@@ -35,7 +35,7 @@ pub(in crate::services) async fn record(
     }
     if let Some(at) = erase_at {
         let cards = JsonText::encode(&card_tokens(tx, row.account_id, row.id).await?)?;
-        plan_erasure(tx, (row.account_id, row.id), cards, (now, at)).await?;
+        plan_erasure(tx, (row.account_id, row.id), cards, (now, at), None).await?;
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     counts::subtract(tx, row.account_id, Counted::Customers, 1);
@@ -57,11 +57,12 @@ pub(in crate::services) async fn plan_erasure(
     (account_id, id): (AccountToken, CustomerToken),
     cards: JsonText,
     (now, due_at): (Timestamp, Timestamp),
+    erased_at: Option<Timestamp>,
 ) -> Result<erasure::Model, Error> {
     use erasure::Column;
 
     let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(due_at));
-    let row = erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at: None };
+    let row = erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at };
     let again = OnConflict::columns([Column::AccountId, Column::Id])
         .update_columns([Column::QuietAt, Column::DueAt, Column::ErasedAt])
         .to_owned();

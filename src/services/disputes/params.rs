@@ -80,10 +80,10 @@ macro_rules! changed_evidence {
         // JSON null is absent, as everywhere.
         #[params]
         pub struct ChangedEvidence {$(
-            /// The token of a file, `file_...`, or an empty text for none; the old one stays if it is absent.
+            /// The token of a file, `file_...`, or an empty text for none; absent, the old one stays.
             $(#[$example])?
             pub $file: Option<Patch<String>>,
-            /// The text, or an empty one for none; the old one stays if it is absent.
+            /// The text, or an empty one for none; absent, the old one stays.
             #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
             pub $text: Option<Patch<String>>,
         )+}

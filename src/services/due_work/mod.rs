@@ -25,7 +25,8 @@ pub trait DueWork: 'static {
     /// Whether the work destroys by age data that nothing restores: it then goes by the earliest time that may be now.
     const DESTROYS: bool = false;
 
-    /// Whether the work moves money that nobody brings back: in live, a doubted clock makes it a day early at most.
+    /// Whether the work moves money, or ends what is paid for, and nobody brings it back: in live, a doubted clock makes it a day early at
+    /// most.
     const IS_FINAL: bool = false;
 
     /// Returns the time of the wall clock that workers go by.

@@ -42,6 +42,7 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
     for (account, customers) in marked {
         let Some(owner) = account::Entity::find_by_id(account).one(ctx.store.read()).await? else { continue };
         let done = erasure::Entity::owned_by(account).filter(Column::ErasedAt.is_not_null());
+        let done = done.filter(Column::DueAt.is_null());
         let done = done.select_only().column(Column::Id).into_tuple().all(ctx.store.read()).await?;
         let done: HashSet<CustomerToken> = done.into_iter().collect();
         for (customer, is_signed) in customers {
@@ -72,7 +73,7 @@ async fn plan(ctx: &Context, owner: &account::Model, customer: CustomerToken) ->
     let plan = (owner.id, customer, now, ctx.clock.now());
     let unit = ctx.store.write(plan, async |tx, (account, customer, now, wall)| {
         let cards = JsonText::encode(&[(); 0])?;
-        let row = plan_erasure(tx, (*account, *customer), cards, (*now, *now)).await?;
+        let row = plan_erasure(tx, (*account, *customer), cards, (*now, *now), None).await?;
         // At once: a renewal may be due.
         person::delete_customer(tx, &row, *now).await?;
         let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));

@@ -55,10 +55,11 @@ impl DueWork for ErasureWork {
     async fn work(ctx: &Context, time: &WorkTime, row: erasure::Model) -> Result<WorkResult, Error> {
         let began = time.earliest(ctx);
         let (due_at, erased_at) = match pass(ctx, &row, began).await? {
-            None => (Some(began + ERASURE_POSTPONED), None),
-            Some(_) if began < row.quiet_at => (Some(row.quiet_at), None),
+            // Once begun, it stays so: a snapshot that is restored plans it anew.
+            None => (Some(began + ERASURE_POSTPONED), row.erased_at),
+            Some(_) if began < row.quiet_at => (Some(row.quiet_at), row.erased_at),
             Some(_) if finish(ctx, &row).await? => (None, Some(began)),
-            Some(_) => (Some(began + ERASURE_RETRIED), None),
+            Some(_) => (Some(began + ERASURE_RETRIED), Some(began)),
         };
         let next = erasure::Model { due_at, erased_at, ..row.clone() };
         let unit = time.write(ctx, (row, next), async |tx, (row, next)| {
@@ -176,7 +177,8 @@ impl BeginErasureUnit {
         let known = erasure::Entity::at(account, customer).one(tx).await?;
         let cards = known.map_or_else(|| JsonText::encode(&[(); 0]), |known| Ok(known.cards))?;
         // The pass of this command comes first; the worker's is the last one.
-        let row = plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER)).await?;
+        let row =
+            plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER), None).await?;
         let subject = customer.to_string();
         audit::record(tx, &OperatorAction::about(Action::CustomerErased, account, subject, json!({})))?;
         person::delete_customer(tx, &row, now).await?;

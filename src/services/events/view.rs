@@ -16,7 +16,7 @@ pub struct Event {
     data: JsonText,
     /// The time of the event.
     created_at: Timestamp,
-    /// The number of the event in its account, from 1 and without gaps, in the order in which events became visible. An extension.
+    /// The event's number in its account: from 1, without gaps, as events became visible. An extension.
     #[schema(minimum = 1, example = 1)]
     sequence: Option<i64>,
 }

@@ -31,7 +31,7 @@ pub(in crate::services) async fn store(
     file: FileToken,
     content: &[u8],
 ) -> Result<(), Error> {
-    stray::announce(ctx, account, file).await?;
+    stray::announce_again(ctx, account, file).await?;
     let stored = async {
         let mut written = tempfile::tempfile_in(&ctx.settings.incoming)?;
         written.write_all(content)?;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use entity::stray_blob::{self, COLUMN, Column};
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
 use outbound::blobs::BlobName;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 use store::Tx;
 
 use crate::error::{Error, ErrorCode};
@@ -23,6 +23,23 @@ pub(super) async fn announce(
     let unit = ctx.store.write(row, async |tx, row| {
         tx.append(row);
         Ok(row.clone())
+    });
+    unit.await
+}
+
+/// Records it for a file whose token is not new: an earlier try to write it may have ended before its row followed.
+pub(super) async fn announce_again(
+    ctx: &Context,
+    account: AccountToken,
+    file: FileToken,
+) -> Result<(), Error> {
+    let row = stray_row(account, file, ctx.clock.now() + STRAY_BLOB_AFTER);
+    let unit = ctx.store.write(row, async |tx, row| {
+        let later =
+            OnConflict::columns([Column::AccountId, Column::Id]).update_column(Column::RemoveAt).to_owned();
+        let announced = stray_blob::Entity::insert(row.clone().into_active_model()).on_conflict(later);
+        announced.exec_without_returning(tx).await?;
+        Ok(())
     });
     unit.await
 }

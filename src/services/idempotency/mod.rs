@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base::mutants::{self, Mutant};
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable,
     QueryFilter, QueryOrder, QuerySelect, RelationTrait, Select,
@@ -277,6 +277,43 @@ pub fn store_response(
     Ok(tx.append_unique(&row, ErrorCode::IdempotencyKeyInUse)?)
 }
 
+/// Refuses a key that another request has claimed since this one was let in: for a unit that would delete or ignore that claim. It holds
+/// the account's lock, and sees what was written before.
+///
+/// Refusals: `idempotency_key_in_use`.
+pub async fn require_free(
+    tx: &Tx,
+    account: AccountToken,
+    claim: Option<&IdempotencyClaim>,
+) -> Result<(), Error> {
+    match claim {
+        Some(claim) if find_claimed(tx, account, claim).await?.is_some() => {
+            Err(ErrorCode::IdempotencyKeyInUse.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a request still owns its key, and keeps it until the commit: a restored snapshot has other keys.
+pub async fn is_still_claimed(
+    tx: &Tx,
+    account: AccountToken,
+    claim: &IdempotencyClaim,
+) -> Result<bool, Error> {
+    Ok(find_claimed(tx, account, claim).await?.is_some_and(|key| claim.is_of(&key)))
+}
+
+async fn find_claimed(
+    tx: &Tx,
+    account: AccountToken,
+    claim: &IdempotencyClaim,
+) -> Result<Option<idempotency_key::Model>, Error> {
+    let key = idempotency_key::Entity::owned_by(account)
+        .filter(idempotency_key::Column::Hash.eq(claim.hash().as_slice()))
+        .lock(LockType::Share);
+    Ok(key.one(tx).await?)
+}
+
 /// Releases the key of a request that changed nothing.
 pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
     Ok(tx.defer_update(delete_key(account, hash)).await?)
@@ -361,6 +398,9 @@ pub(in crate::services) async fn rewrite_responses(
                     idempotency_answer::Model { sealed: sealed.bytes, sealed_by: sealed.key, ..row.clone() };
                 changes.push((row, rewritten));
             }
+        }
+        if changes.is_empty() {
+            continue;
         }
         let unit = ctx.store.write(changes, async |tx, changes| {
             for (row, rewritten) in changes {

@@ -34,23 +34,40 @@ impl SettlementLines {
     }
 }
 
-/// Sums the waiting lines that are available on a day.
-pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<SettlementLines, Error> {
-    sum(tx, posting::Entity::owned_by(account).filter(is_unsettled()).filter(Column::AvailableOn.lte(day)))
-        .await
+/// The lines that a settlement pays out.
+#[derive(Debug, Clone, Copy)]
+pub enum PaidLines {
+    /// Those that are available on a day.
+    Of(Day),
+    /// Those, and debits whatever their day, among all that wait.
+    WithLaterDebits(Day),
 }
 
-/// Assigns the waiting lines that are available on a day to a transfer. Credits take no lock, so there may be more
+impl PaidLines {
+    fn condition(self) -> SimpleExpr {
+        let waiting = is_unsettled();
+        match self {
+            Self::Of(day) => waiting.and(Column::AvailableOn.lte(day)),
+            Self::WithLaterDebits(day) => waiting.and(Column::AvailableOn.lte(day).or(Column::Amount.lt(0))),
+        }
+    }
+}
+
+/// Sums the waiting lines that a settlement pays out.
+pub async fn waiting(tx: &Tx, account: AccountToken, paid: PaidLines) -> Result<SettlementLines, Error> {
+    sum(tx, posting::Entity::owned_by(account).filter(paid.condition())).await
+}
+
+/// Assigns the waiting lines that a settlement pays out to its transfer. Credits take no lock, so there may be more
 /// lines than [`waiting`] saw.
 pub async fn claim(
     tx: &Tx,
     account: AccountToken,
-    day: Day,
+    paid: PaidLines,
     transfer: TransferToken,
 ) -> Result<SettlementLines, Error> {
     let claim = update_of(account)
-        .filter(is_unsettled())
-        .filter(Column::AvailableOn.lte(day))
+        .filter(paid.condition())
         .col_expr(Column::Unsettled, Expr::value(mutants::is(Mutant::SettledAgain)))
         .col_expr(Column::TransferId, Expr::value(transfer));
     claim.exec(tx).await?;

@@ -3,6 +3,7 @@
 //! continues from there.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use base::mutants::{self, Mutant};
 use base::request_permits::release_permit;
@@ -25,6 +26,7 @@ use crate::services::due_work::work_time::{ClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, WorkResult};
 use crate::services::due_work_registry::{self, Item};
 use crate::services::idempotency;
+use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::sandbox::clock_params::{MoveClock, RequestedMove};
 use crate::services::sandbox::clock_view::{Clock, MovedClock, RanItem};
 
@@ -65,15 +67,20 @@ struct BeginClockMoveUnit {
     account: AccountToken,
     requested: RequestedMove,
     wall: Timestamp,
+    claim: Option<Arc<IdempotencyClaim>>,
 }
 
 impl BeginClockMoveUnit {
     /// Takes the lease. Returns the account with this move as its last one, and the target.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
+        // The claim of a move that ends in this very batch would not be seen.
+        tx.require_unbuffered()?;
         let row = settings::lock_account(tx, self.account).await?;
         if row.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }
+        // A move under the same key may have ended since the request came: this one would do its work once more.
+        idempotency::require_free(tx, row.id, self.claim.as_deref()).await?;
         // By the clock's current time: another move may have ended since the request came.
         let target = self.requested.target(self.wall + row.clock_offset, self.wall)?;
         let moving = account::Model {
@@ -110,7 +117,8 @@ impl<'a> ClockMoveRun<'a> {
     async fn begin(ctx: &'a Context, caller: &'a Caller, requested: RequestedMove) -> Result<Self, Error> {
         let wall = ctx.clock.now();
         let is_span = !matches!(requested, RequestedMove::To(_));
-        let beginning = BeginClockMoveUnit { account: caller.account.id(), requested, wall };
+        let (account, claim) = (caller.account.id(), caller.claim.clone());
+        let beginning = BeginClockMoveUnit { account, requested, wall, claim };
         let (row, to) = ctx.store.write(beginning, async |tx, beginning| beginning.record(tx).await).await?;
         Ok(Self {
             ctx,
@@ -137,6 +145,9 @@ impl<'a> ClockMoveRun<'a> {
             }
         };
         let moved = self.end(complete).await;
+        if moved.is_err() {
+            lease.release(ctx).await;
+        }
         // Webhooks that wait for their next attempt may be due by now.
         ctx.memory.due_webhooks.notify_one();
         moved

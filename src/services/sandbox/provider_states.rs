@@ -77,7 +77,10 @@ async fn answer(
     let response = made.as_ref().ok().map(|values| claim.response(values)).transpose()?;
     let data = (Arc::clone(&ctx.vault), caller.account.id(), Arc::clone(claim), response);
     let unit = ctx.store.write(data, async |tx, (vault, account, claim, response)| match response {
-        Some(response) => idempotency::store_response(tx, vault, *account, claim.hash(), response),
+        Some(response) if idempotency::is_still_claimed(tx, *account, claim).await? => {
+            idempotency::store_response(tx, vault, *account, claim.hash(), response)
+        }
+        Some(_) => Ok(()),
         None => idempotency::release_key(tx, *account, claim.hash()).await,
     });
     unit.await?;

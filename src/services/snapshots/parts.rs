@@ -23,6 +23,7 @@ use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
+use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::installation::{restoring, restoring_mark};
 use crate::services::search_text::rebuild;
 use crate::services::snapshots::view::Snapshot;
@@ -53,9 +54,10 @@ pub(super) async fn restore(
     contents: AccountContents,
 ) -> Result<Snapshot, Error> {
     let (owner, is_fenced) = (row.account_id, Arc::new(AtomicBool::new(false)));
-    let marking = (row.clone(), contents.wall, Arc::clone(&is_fenced));
-    let begun =
-        ctx.store.write(marking, async |tx, (row, wall, is_fenced)| mark(tx, row, *wall, is_fenced).await);
+    let marking = (row.clone(), contents.wall, caller.claim.clone(), Arc::clone(&is_fenced));
+    let begun = ctx.store.write(marking, async |tx, (row, wall, claim, is_fenced)| {
+        mark(tx, row, (*wall, claim.as_deref()), is_fenced).await
+    });
     let life = match begun.await {
         Ok(life) => life,
         Err(error) => {
@@ -144,13 +146,18 @@ fn tables() -> Vec<&'static str> {
 }
 
 /// Marks the account and raises its fence, if it can be restored now. Returns the number of its clock's moves, above all earlier ones.
-async fn mark(tx: &Tx, row: &snapshot::Model, wall: Timestamp, is_fenced: &AtomicBool) -> Result<i32, Error> {
+async fn mark(
+    tx: &Tx,
+    row: &snapshot::Model,
+    (wall, claim): (Timestamp, Option<&IdempotencyClaim>),
+    is_fenced: &AtomicBool,
+) -> Result<i32, Error> {
     // A unit of the same batch that comes later is refused by the fence, not undone with it.
     tx.require_exclusive().await?;
     if is_fenced.load(Ordering::SeqCst) {
         tx.pass_fence(row.account_id).await?;
     }
-    let owner = refuse(tx, row, wall).await?;
+    let owner = refuse(tx, row, wall, claim).await?;
     let life = life(tx, &owner).await?;
     let marked = settings::update_of(owner.id)
         .col_expr(Column::ClockMoves, Expr::value(life))

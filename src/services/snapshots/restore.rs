@@ -1,5 +1,7 @@
 //! Restores snapshots.
 
+use std::sync::Arc;
+
 use entity::account::{self, Column};
 use entity::{AccountToken, FileToken, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
@@ -14,6 +16,7 @@ use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
+use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::snapshots::view::Snapshot;
 use crate::services::{files, idempotency, search_text};
 
@@ -41,7 +44,7 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
         };
         ctx.in_own_task(parts).await?
     } else {
-        let unit = RestoreUnit { row, contents };
+        let unit = RestoreUnit { row, contents, claim: caller.claim.clone() };
         idempotency::write_exclusively(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await?
     };
     // Restored webhooks may be due.
@@ -79,6 +82,7 @@ pub(super) const LAST: [&str; 2] = ["erasures", "files"];
 struct RestoreUnit {
     row: snapshot::Model,
     contents: AccountContents,
+    claim: Option<Arc<IdempotencyClaim>>,
 }
 
 /// The rows that an account is to hold.
@@ -111,14 +115,22 @@ pub(super) fn is_kept(column: Column) -> bool {
 impl RestoreUnit {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         tx.disable_timeouts().await?;
-        self.contents.put(tx, &refuse(tx, &self.row, self.contents.wall).await?).await?;
+        let owner = refuse(tx, &self.row, self.contents.wall, self.claim.as_deref()).await?;
+        self.contents.put(tx, &owner).await?;
         Ok(self.row.clone().into())
     }
 }
 
-/// Locks the account and returns its current row, or an error if the snapshot cannot be restored now.
-pub(super) async fn refuse(tx: &Tx, row: &snapshot::Model, wall: Timestamp) -> Result<account::Model, Error> {
+/// Locks the account and returns its current row, or an error if the snapshot cannot be restored now, or was restored meanwhile by a
+/// request under the same Idempotency-Key.
+pub(super) async fn refuse(
+    tx: &Tx,
+    row: &snapshot::Model,
+    wall: Timestamp,
+    claim: Option<&IdempotencyClaim>,
+) -> Result<account::Model, Error> {
     let owner = settings::lock_account(tx, row.account_id).await?;
+    idempotency::require_free(tx, owner.id, claim).await?;
     if owner.moving_until.is_some_and(|until| until > wall) {
         return Err(ErrorCode::ClockMoving.into());
     }
@@ -163,8 +175,10 @@ impl AccountContents {
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
         for row in erased {
-            // What was erased since is back, but not for long.
-            plan_erasure(tx, (owner, row.id), row.cards, (self.wall, self.wall)).await?;
+            // What was erased since is back, but not for long. However that goes, and however often the snapshot is restored, the
+            // erasure stays one that had begun.
+            let at = self.wall;
+            plan_erasure(tx, (owner, row.id), row.cards, (at, at), Some(at)).await?;
         }
         let itself = Column::iter()
             .filter(|column| !is_kept(*column))

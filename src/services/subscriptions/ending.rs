@@ -20,6 +20,7 @@ pub struct SubscriptionEndWork;
 impl DueWork for SubscriptionEndWork {
     type Entity = subscription::Entity;
     const NAME: &'static str = "ending_subscription";
+    const IS_FINAL: bool = true;
     // Null if no end is due.
     const AT: Column = Column::EndsAt;
     const ID: Column = Column::Id;

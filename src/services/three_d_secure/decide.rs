@@ -171,7 +171,11 @@ pub(super) async fn end_unpaid(
         if !close_session(tx, session, *to).await? {
             return Ok(None);
         }
-        outcome::record(tx, outcome).await.map(Some)
+        match outcome::record(tx, outcome).await? {
+            (_, true) => Ok(Some(())),
+            // A snapshot that was restored meanwhile has brought back both, the charge as another attempt: the next try finds it.
+            (_, false) => Err(ErrorCode::ServiceUnavailable.into()),
+        }
     });
     Ok(ended.await?.is_some())
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use acquirer::test_cards::{TABLE, TestCards};
 use card_payments::services::accounts::snapshot_rows::SnapshotTable;
 use card_payments::services::accounts::wipe;
+use card_payments::services::refunds::submit::make_due_now;
 use card_payments::services::snapshots::account_file::{self, AccountFile, LEFT_OUT};
 use entity::TimeSpan;
 use serde_json::{Value, json};
@@ -48,6 +49,24 @@ rules! {
             assert_eq!(other.blobs().len(), 1, "its file has its content");
             other.check_books().await;
         }
+    }
+
+    async fn an_import_that_was_refused_after_it_had_stored_a_file_can_be_made_again(app) {
+        fill(&app.client()).await;
+        app.do_due_work().await;
+        let text = export(app).await;
+        let mut wrong: Value = serde_json::from_str(&text).unwrap();
+        wrong["tables"]["postings"][0]["amount"] = json!(1);
+        let other = App::start(app.database).await.unwrap();
+        let wrong = AccountFile::parse(&wrong.to_string()).unwrap();
+        for _ in 0..2 {
+            let refused = format!("{:?}", account_file::import(other.ctx(), &wrong).await.unwrap_err());
+            assert!(refused.contains("its books do not balance"), "{refused}");
+        }
+        assert_eq!(other.blobs().len(), 1, "it was stored before");
+        import(&other, &text).await;
+        assert!(export(&other).await == text);
+        other.check_books().await;
     }
 
     async fn a_text_that_is_not_json_of_its_columns_shape_is_refused_in_every_column(app) {
@@ -142,6 +161,33 @@ rules! {
         assert_eq!(client.get("/1/charges/search?query=roland").await.ok(200).as_array().unwrap().len(), 3);
         other.do_due_work().await;
         other.check_books().await;
+    }
+
+    async fn numbers_of_events_that_an_account_was_imported_with_are_not_given_again(app) {
+        app.client().captured(400).await;
+        app.do_due_work().await;
+        let other = App::start(app.database).await.unwrap();
+        import(&other, &export(app).await).await;
+        let newest = async || other.client().get("/1/events").await.ok(200)[0]["sequence"].as_i64();
+        let last = newest().await.unwrap();
+        other.clock.advance(TimeSpan::days(92));
+        other.do_due_work().await;
+        assert_eq!(newest().await, None, "they are deleted");
+        other.client().captured(400).await;
+        assert_eq!(newest().await, Some(last + 1));
+    }
+
+    async fn a_server_may_be_started_again_with_a_file_in_which_a_refund_waits(app) {
+        let client = app.client();
+        let paid = client.captured(400).await;
+        client.put("/1/sandbox/acquirer", &json!({ "gateway_error_rate": 1 })).await.ok(200);
+        client.refund(token(&paid), 100).await.ok(201);
+        app.do_due_work().await;
+        let text = export(app).await;
+        app.clock.advance(TimeSpan::seconds(1));
+        assert_eq!(make_due_now(app.ctx()).await.unwrap(), 1, "as a start does");
+        assert!(export(app).await != text);
+        import(app, &text).await;
     }
 
     async fn no_file_takes_the_place_of_what_has_happened(app) {

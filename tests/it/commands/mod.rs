@@ -394,6 +394,9 @@ operated! {
         for command in [&["migrate"][..], &["account", "list"], &["ledger", "verify"]] {
             assert_eq!(installed.run(command).0, Some(0), "{command:?}");
         }
+        for command in [&["audit", "verify"][..], &["account", "export", "mrch_AZqYv3rVcBKUQ1mHn7tKRw"]] {
+            installed.refuses(command, "the database is empty: a server, or account create, fills it");
+        }
         installed.with("ENVIRONMENT", "live");
         installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         installed.records(&create(&[]));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::process::{Process, output, pause, program};
+use crate::harness::process::{Process, free_address, output, pause, program};
 use crate::webhooks::verifiers::{PYTHON, installed, root};
 
 fn text(name: &str) -> String {
@@ -36,7 +36,9 @@ fn listed(instruction: &str) -> Vec<String> {
 #[test]
 fn the_containers_health_check_tells_a_living_server_from_a_dead_one() {
     let data = folder();
-    let server = Process::start(&mut program(data.path()));
+    // No other test listens there once it has ended.
+    let address = free_address().to_string();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LISTEN", address));
     // As in the container, where it listens on all addresses.
     let port = server.address.port();
     let listen = format!("0.0.0.0:{port}");

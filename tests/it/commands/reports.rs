@@ -15,6 +15,8 @@ fn refunded_and_disputed(server: &Process) -> String {
     ask("POST", &format!("/1/charges/{charge}/refunds"), "amount=100").ok(201);
     ask("POST", &format!("/1/charges/{charge}/refunds"), "amount=100000");
     ask("POST", "/1/sandbox/disputes", &format!("charge_token={charge}")).ok(201);
+    // The refund settles now, not between two reports.
+    ask("PUT", "/1/sandbox/clock", "advance=1m").ok(200);
     charge
 }
 

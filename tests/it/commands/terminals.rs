@@ -55,10 +55,9 @@ fn a_year_that_is_seeded_has_a_bar_with_a_rate_and_a_remaining_time() {
         command
     };
     let terminal = Terminal::open();
-    let mut watched = seed();
-    let watched = on_a_terminal(&mut watched).stderr(terminal.end()).stdout(Stdio::piped()).output().unwrap();
-    assert!(watched.status.success(), "{}", terminal.output());
-    let shown = terminal.output();
+    let watched = on_a_terminal(&mut seed()).stderr(terminal.end()).stdout(Stdio::piped()).output().unwrap();
+    let shown = terminal.closed();
+    assert!(watched.status.success(), "{shown}");
     assert!(shown.contains("Seeding [") && shown.contains("/s, ") && shown.contains(" left"), "{shown:?}");
     // What scripts read is what it was: a line a record, and how it ended.
     let (code, stdout, stderr) = output(&mut seed());
@@ -124,11 +123,17 @@ fn texts_of_strangers_are_spelled_out_on_a_terminal_as_text_and_as_json() {
     let (key, _) = server.keys();
     let on_terminal = |arguments: &[&str], code: i32| {
         let terminal = Terminal::open();
-        let mut command = program(data.path());
-        let command = on_a_terminal(command.args(arguments)).stdout(terminal.end()).stderr(terminal.end());
-        assert_eq!(command.status().unwrap().code(), Some(code), "{arguments:?}: {:?}", terminal.output());
-        terminal.shows(SPELLED);
-        let mut shown = terminal.output();
+        let status = {
+            let mut command = program(data.path());
+            on_a_terminal(command.args(arguments))
+                .stdout(terminal.end())
+                .stderr(terminal.end())
+                .status()
+                .unwrap()
+        };
+        let mut shown = terminal.closed();
+        assert_eq!(status.code(), Some(code), "{arguments:?}: {shown:?}");
+        assert!(shown.contains(SPELLED), "{arguments:?}: {shown:?}");
         for style in ["\u{1b}[0m", "\u{1b}[1m", RED, "\u{1b}[32m", "\u{1b}[33m"] {
             shown = shown.replace(style, "");
         }

@@ -27,7 +27,7 @@ use outbound::identity_provider::IdentityProvider;
 use outbound::{AddressPolicy, Outbound};
 use sea_orm::{ConnectionTrait, DbBackend, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
-use store::Location;
+use store::{Counts, Location};
 use tokio::net::TcpListener;
 use vault::OperatorKeys;
 use web::connections::Connections;
@@ -444,6 +444,19 @@ impl App {
     pub async fn work_time(&self) -> WorkTime {
         let secret = &self.keys.secret;
         WorkTime::on_running_clock(accounts::authenticate(self.ctx(), secret, None).await.unwrap().account)
+    }
+
+    /// Returns the running clock of another account.
+    pub async fn work_time_of(&self, account: AccountToken) -> WorkTime {
+        let found = accounts::find_by_token(&self.ctx().store, account, self.clock.now()).await.unwrap();
+        WorkTime::on_running_clock(found.unwrap())
+    }
+
+    /// Returns the totals of the store. The key is known from now on: after five real seconds it is forgotten.
+    pub async fn statements_from_now(&self) -> Counts {
+        self.ctx().memory.keys.invalidate_all();
+        self.client().get("/1/balance").await.ok(200);
+        self.ctx().store.statements()
     }
 
     /// Returns one number from the database.

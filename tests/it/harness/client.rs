@@ -73,7 +73,8 @@ impl Client {
         self.send_patiently(request).await
     }
 
-    async fn send_patiently(&self, request: impl Fn() -> Request<Body>) -> Answer {
+    /// Sends a request, again and again if a busy server refuses it with 503 and the client is patient.
+    pub async fn send_patiently(&self, request: impl Fn() -> Request<Body>) -> Answer {
         const RETRIES: usize = 60;
         let mut answer = self.send(request()).await;
         for _ in 0..RETRIES {

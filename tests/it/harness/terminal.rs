@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -20,7 +21,8 @@ pub struct Terminal {
     output: Arc<Mutex<Vec<u8>>>,
     keyboard: File,
     /// While one end is open, output is kept.
-    _kept: File,
+    kept: File,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -35,13 +37,13 @@ impl Terminal {
         let (mut far, seen) = (File::from(far), Arc::clone(&output));
         let keyboard = far.try_clone().unwrap();
         // It ends when all writers have closed their ends.
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut piece = [0; 1024];
             while let Ok(read) = far.read(&mut piece) {
                 seen.lock().unwrap().extend_from_slice(&piece[..read]);
             }
         });
-        Self { name, output, keyboard, _kept: kept }
+        Self { name, output, keyboard, kept, reader }
     }
 
     /// Returns an end for a program; `on_a_terminal` names the terminal to it.
@@ -56,6 +58,13 @@ impl Terminal {
 
     /// Returns the output so far.
     pub fn output(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
+    }
+
+    /// Returns the whole output, once no program has an end any more.
+    pub fn closed(self) -> String {
+        drop(self.kept);
+        self.reader.join().unwrap();
         String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
     }
 

@@ -211,7 +211,7 @@ rules! {
         filled(app, &client, 10..=1_710).await;
         client.get("/1/events").await.ok(200);
         let costs = async |path: &str| {
-            let before = app.ctx().store.statements();
+            let before = app.statements_from_now().await;
             client.get(path).await.ok(200);
             since(before, app.ctx().store.statements()).0
         };

@@ -267,6 +267,19 @@ rules! {
         assert_eq!(app.number("SELECT COUNT(*) FROM bank_accounts").await, 1);
     }
 
+    async fn a_debit_that_a_clock_ahead_has_dated_is_a_line_and_stops_no_settlement(app) {
+        let client = app.client();
+        app.opens_with(0).await;
+        client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
+        let charge = token_of(&client.captured(1_000).await);
+        app.clock.set_by(TimeSpan::days(500));
+        client.refund(&charge, 100).await.ok(201);
+        app.clock.set_by(TimeSpan::days(-500));
+        pass(app, TimeSpan::days(1)).await;
+        let [paid] = &transfers(&client).await[..] else { panic!("one transfer") };
+        assert_eq!((&paid["total_debits"], &paid["amount"]), (&json!(100), &json!(852)));
+    }
+
     async fn however_many_workers_come_by_a_day_is_settled_once(app) {
         let client = app.client().patient();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;

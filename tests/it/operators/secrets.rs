@@ -90,13 +90,25 @@ fn secrets_in(app: &App, text: &[u8]) -> Vec<String> {
     secrets
 }
 
-/// Four digits are in many an id by chance, so those among other hexadecimal digits do not count.
+/// Four digits are in many an id by chance, so those among other hexadecimal digits and those within a token do not count.
 fn contains_code(text: &[u8]) -> bool {
     let of_an_id = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let found = text.windows(CVC.len()).enumerate().filter(|(_, window)| *window == CVC.as_bytes());
-    let mut alone =
-        found.map(|(at, _)| (at.checked_sub(1).and_then(|at| text.get(at)), text.get(at + CVC.len())));
-    alone.any(|(before, after)| !of_an_id(before) && !of_an_id(after))
+    let mut alone = found.map(|(at, _)| at).filter(|at| {
+        !of_an_id(at.checked_sub(1).and_then(|at| text.get(at))) && !of_an_id(text.get(at + CVC.len()))
+    });
+    alone.any(|at| !is_in_token(text, at))
+}
+
+/// Returns whether the code at this place is a part of the 22 letters after a token's underscore.
+fn is_in_token(text: &[u8], at: usize) -> bool {
+    const LETTERS: usize = 22;
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || [b'_', b'-'].contains(byte);
+    let first = (at + CVC.len()).saturating_sub(LETTERS).max(1);
+    (first..=at).any(|begin| {
+        let letters = text.get(begin..begin + LETTERS);
+        text[begin - 1] == b'_' && letters.is_some_and(|letters| letters.iter().all(is_letter))
+    })
 }
 
 /// Returns how many cards are in these states and hold these secrets.

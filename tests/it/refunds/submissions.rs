@@ -1,11 +1,42 @@
 //! How workers submit refunds to the acquirer (`docs/decisions.md`, 168 to 170).
 
-use card_payments::services::refunds;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acquirer::simulator::{Numbers, Simulator};
+use card_payments::limits::DUE_IN_FLIGHT_MAX;
+use card_payments::services::{due_work_registry, refunds};
 use entity::TimeSpan;
+use serde_json::json;
 
 use super::{SETTLES_AFTER, ending, failed, get_refund, pending, refunded, stored, succeeded};
 use crate::harness::flaky_acquirer::CallFault;
-use crate::harness::{Database, rules, token_of};
+use crate::harness::{App, Database, eventually, on_both, rules, token_of};
+
+/// One account's calls take longer than the rule; another one's refund is submitted all the same.
+async fn an_account_whose_calls_are_slow_leaves_places_to_others(database: Database) {
+    let simulator = Arc::new(Simulator::new(Numbers::TestCards));
+    let Some(app) = App::start_with(database, simulator, Duration::from_mins(5)).await else { return };
+    let (slow, other) = (app.client(), app.stranger().await);
+    let charge = token_of(&slow.captured(4_000).await);
+    slow.put("/1/sandbox/acquirer", &json!({ "latency_ms": 30_000 })).await.ok(200);
+    for _ in 0..=DUE_IN_FLIGHT_MAX {
+        slow.refund(&charge, 1).await.ok(201);
+    }
+    let paid = token_of(&other.captured(400).await);
+    other.refund(&paid, 400).await.ok(201);
+    let ctx = app.ctx().clone();
+    let worker = tokio::spawn(async move {
+        for kind in due_work_registry::KINDS {
+            kind.run(&ctx).await.unwrap();
+        }
+    });
+    let submitted = "SELECT COUNT(*) FROM refunds WHERE settles_at IS NOT NULL";
+    eventually(async || app.number(submitted).await == 1).await;
+    assert!(!worker.is_finished());
+    worker.abort();
+}
+on_both!(an_account_whose_calls_are_slow_leaves_places_to_others);
 
 rules! {
     async fn post_never_waits_for_the_acquirer(app, acquirer) {

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
+use acquirer::CallKey;
 use card_payments::config::Environment;
 use entity::TimeSpan;
 
@@ -32,6 +33,8 @@ async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(d
     let refunded = token_of(&client.captured(400).await);
     let address = acquirer.address.to_string();
     acquirer.killed();
+    // Whoever meets the end of the connection that was kept cannot know that nothing was done: a question that changes nothing.
+    assert!(app.ctx().acquirer.settle(&CallKey::new("nobody", "charge")).await.is_err());
     for _ in 0..2 {
         let failed = client.charge_by(&token).await.refused(502, "gateway_error");
         let failed = client.charge(failed["charge_token"].as_str().unwrap()).await;

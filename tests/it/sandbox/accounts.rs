@@ -104,9 +104,11 @@ async fn wiped(app: &App) {
 }
 
 pub async fn with_key(client: &Client, method: Method, path: &str, key: &str) -> Answer {
-    let request = client.request(method, path).header("Idempotency-Key", key);
-    let request = request.header(header::CONTENT_TYPE, "application/json");
-    client.send(request.body(Body::from("{}")).unwrap()).await
+    let request = || {
+        let request = client.request(method.clone(), path).header("Idempotency-Key", key);
+        request.header(header::CONTENT_TYPE, "application/json").body(Body::from("{}")).unwrap()
+    };
+    client.send_patiently(request).await
 }
 
 rules! {

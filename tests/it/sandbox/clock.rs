@@ -1,6 +1,6 @@
 //! The account's own clock (`docs/decisions.md`, 266 to 269 and 294 to 299).
 
-mod calls;
+pub mod calls;
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::post_with;
 use crate::harness::{
-    App, Client, Database, card, charge, charge_with, fields, rounds, rules, token, token_of,
+    App, Client, Database, at_once, card, charge, charge_with, fields, rounds, rules, token, token_of,
 };
 use crate::sandbox::accounts::{fill, made, with_key};
 
@@ -243,6 +243,24 @@ rules! {
         restore(&client, &rows_of).await;
         with_key(&client, Method::PUT, &restoring(&second), "made").await.ok(200);
         with_key(&client, Method::PUT, &restoring(&second), "made").await.ok(200);
+    }
+
+    async fn of_restores_at_once_under_one_key_one_is_done(app) {
+        let (account, client) = made(app).await;
+        let snapshot = snapshot(&client).await;
+        let moves = "SELECT MAX(clock_moves) FROM accounts";
+        for round in 0..rounds() {
+            let before = app.number(moves).await;
+            let answers = at_once((0..3).map(|_| {
+                let (client, path, key) = (client.clone().patient(), restoring(&snapshot), format!("{account}-{round}"));
+                async move { with_key(&client, Method::PUT, &path, &key).await }
+            })).await;
+            for answer in &answers {
+                assert_eq!(answer.ok(200), answers[0].ok(200));
+            }
+            let replayed = answers.iter().filter(|answer| answer.headers.contains_key("idempotent-replayed")).count();
+            assert_eq!((replayed, app.number(moves).await), (2, before + 1));
+        }
     }
 
     async fn a_restored_account_is_opened_by_the_keys_that_opened_it_before(app) {

@@ -71,7 +71,9 @@ impl Installed {
     /// Waits until so many connections wait for locks of others.
     async fn waits_for_locks(&self, connections: i64) {
         let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        eventually(async || self.number(waiting).await == connections).await;
+        // On one connection: those who wait give up after five seconds.
+        let outside = self.outside().await;
+        eventually(async || outside.count(waiting).await == connections).await;
     }
 
     /// The copied tables.

@@ -95,22 +95,30 @@ async fn a_clock_that_jumped_renews_no_more_than_a_day_too_early(database: Datab
     let Some(app) = App::live(database).await else { return };
     let client = app.client();
     let plan = client.plan(&json!({ "interval_unit": "week" })).await;
-    client.subscribed(&plan, &token_of(&client.customer("4012888888881881").await)).await;
+    let customer = token_of(&client.customer("4012888888881881").await);
+    client.subscribed(&plan, &customer).await;
+    let short = client.plan(&json!({ "interval_unit": "week", "intervals": 1 })).await;
+    let leaving = client.subscribed(&short, &customer).await;
     let charged = async || {
         for _ in 0..3 {
             app.do_due_work().await;
         }
         client.listed().await
     };
+    let state_of = async |subscription: &str| {
+        client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)["state"].clone()
+    };
     app.clock.set_by(FAR);
     assert!(is_doubted(&app));
-    assert_eq!(charged().await, 1, "by a clock that is more than a year ahead");
+    assert_eq!(charged().await, 2, "by a clock that is more than a year ahead");
+    assert_eq!(state_of(&leaving).await, "active", "its interval is paid");
     app.clock.set_by(back(FAR));
     app.clock.advance(TimeSpan::seconds(7 * 86_400 - 3600));
-    assert_eq!(charged().await, 1);
+    assert_eq!(charged().await, 2);
     app.clock.set_by(TimeSpan::seconds(7200));
     assert!(is_doubted(&app));
-    assert_eq!(charged().await, 2, "by one that is an hour late or two hours ahead");
+    assert_eq!(charged().await, 3, "by one that is an hour late or two hours ahead");
+    assert_eq!(state_of(&leaving).await, "cancelled");
     app.check_books().await;
 }
 on_both!(a_clock_that_jumped_renews_no_more_than_a_day_too_early);

@@ -43,7 +43,7 @@ rules! {
         ];
         let mut costs = Vec::new();
         for (payer, parameters) in payers {
-            let before = app.ctx().store.statements();
+            let before = app.statements_from_now().await;
             client.post("/1/charges", &parameters).await;
             costs.push((payer, since(before, app.ctx().store.statements())));
         }
@@ -62,7 +62,7 @@ rules! {
         for verb in ["capture", "void"] {
             let charge = client.post("/1/charges", &charge_with(400, json!({ "capture": false }))).await.ok(201);
             let path = format!("/1/charges/{}/{verb}", charge["token"].as_str().unwrap());
-            let before = app.ctx().store.statements();
+            let before = app.statements_from_now().await;
             client.put(&path, &json!({})).await.ok(200);
             let costs = since(before, app.ctx().store.statements());
             assert_eq!(costs, (1 + of_its_account(app), of_two_units(app), 2), "{verb}");
@@ -72,7 +72,7 @@ rules! {
     async fn a_refund_costs_so_many_statements_and_one_commit(app) {
         let client = app.client();
         let charge = client.captured(400).await;
-        let before = app.ctx().store.statements();
+        let before = app.statements_from_now().await;
         client.refund(charge["token"].as_str().unwrap(), 100).await.ok(201);
         // The charge, the balance, its debit, the charge again, what is appended; PostgreSQL holds the balance, too, and a
         // distributed one reads the webhook endpoints.
@@ -89,13 +89,13 @@ rules! {
         for _ in 0..5 {
             client.endpoint("http://127.0.0.1:1/").await;
         }
-        let before = app.ctx().store.statements();
+        let before = app.statements_from_now().await;
         client.captured(400).await;
         let costs = since(before, app.ctx().store.statements());
         assert_eq!(costs, (of_its_account(app), 1, 1));
         assert_eq!(app.number("SELECT COUNT(*) FROM webhooks").await, 5);
         // The page, and the URLs of the endpoints.
-        let before = app.ctx().store.statements();
+        let before = app.statements_from_now().await;
         client.get("/1/webhooks").await.ok(200);
         assert_eq!(since(before, app.ctx().store.statements()), (3, 0, 0));
     }
@@ -105,7 +105,7 @@ rules! {
         client.set(json!({ "card_testing": { "action": "refuse", "network_declines": 1 } })).await;
         client.captured(400).await;
         for (number, status) in [("4200000000000000", 201), ("4100000000000001", 400), ("4200000000000000", 400)] {
-            let before = app.ctx().store.statements();
+            let before = app.statements_from_now().await;
             let answer = client.post("/1/charges", &charge_with(400, json!({ "card": card(number) }))).await;
             let costs = since(before, app.ctx().store.statements());
             assert_eq!((answer.status, costs), (status, (of_its_account(app), of_two_units(app), 2)));
@@ -116,7 +116,7 @@ rules! {
     async fn a_fresh_idempotency_key_costs_a_charge_neither_statement_nor_commit(app) {
         let client = app.client();
         client.captured(400).await;
-        let before = app.ctx().store.statements();
+        let before = app.statements_from_now().await;
         let request = client.request(Method::POST, "/1/charges").header("Idempotency-Key", "fresh");
         let request = request.header(header::CONTENT_TYPE, "application/json");
         client.send(request.body(Body::from(charge(400).to_string())).unwrap()).await.ok(201);
@@ -136,7 +136,7 @@ rules! {
             ("/1/charges".to_owned(), 2), (format!("/1/charges/{}", charge["token"].as_str().unwrap()), 1),
             ("/1/charges/search?query=roland".into(), 3), ("/1/balance".into(), 2), ("/1/events".into(), 3),
         ] {
-            let before = app.ctx().store.statements();
+            let before = app.statements_from_now().await;
             client.get(&path).await;
             assert_eq!(since(before, app.ctx().store.statements()), (statements, 0, 0), "{path}");
         }

@@ -226,7 +226,12 @@ rules! {
         }
         // As the recipient is called now.
         client.put(&format!("/1/recipients/{}", token(&recipient)), &json!({ "name": "Renamed" })).await.ok(200);
-        assert_eq!((found(&client, "renamed").await, found(&client, "pay ee").await), (vec![a], vec![]));
+        assert_eq!((found(&client, "renamed").await, found(&client, "pay ee").await), (vec![a.clone()], vec![]));
+        // Who may not read recipients learns no more of them than a transfer shows.
+        let key = client.restricted_key(&json!({ "rights": { "transfers": "read" } })).await;
+        let holder = app.with_key(key["secret_key"].as_str().unwrap());
+        assert_eq!((found(&holder, "renamed").await, found(&holder, "payee@exam").await), (vec![], vec![]));
+        assert_eq!((found(&holder, token(&recipient)).await, found(&holder, "bicycle").await), (vec![a.clone()], vec![a]));
     }
 
     #[dated]

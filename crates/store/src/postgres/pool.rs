@@ -24,7 +24,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::DISABLE_TIMEOUTS;
-use crate::connect::{ACQUIRE_TIMEOUT, ANSWER_TIMEOUT, PING_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
+use crate::connect::{
+    ACQUIRE_TIMEOUT, ANSWER_TIMEOUT, LONG_ANSWER_TIMEOUT, PING_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE,
+};
 use crate::limits::SLOTS;
 use crate::statement_observer::show;
 use crate::statements::Statements;
@@ -291,7 +293,8 @@ impl ConnectionGuard {
         let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         self.answered = false;
         let working = work(&mut known.connection);
-        let done = if self.has_no_timeouts { working.await } else { within(ANSWER_TIMEOUT, working).await };
+        let limit = if self.has_no_timeouts { LONG_ANSWER_TIMEOUT } else { ANSWER_TIMEOUT };
+        let done = within(limit, working).await;
         self.answered = done.as_ref().err().is_none_or(is_usable_after);
         if !self.answered {
             // Nothing more is sent on it, no ROLLBACK either.

@@ -3,7 +3,7 @@ package cardpayments.client;
 import cardpayments.client.model.ErrorBody;
 import cardpayments.client.model.ErrorMessage;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import java.net.http.HttpHeaders;
+import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Set;
 
@@ -28,9 +28,9 @@ public class ApiException extends RuntimeException {
         CONFLICT,
         /** There were too many requests. */
         RATE_LIMITED,
-        /** The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key. */
+        /** The server or the acquirer failed, and repeating did not help: repeat the request later, under {@link #idempotencyKey}. */
         SERVER_ERROR,
-        /** There was no response: repeat the request later, under the same Idempotency-Key. */
+        /** There was no response: repeat the request later, under {@link #idempotencyKey}. */
         NO_RESPONSE,
         /** Another refusal: {@link #code} says which. */
         OTHER
@@ -38,13 +38,20 @@ public class ApiException extends RuntimeException {
 
     private final int status;
     private final String requestId;
+    private final String idempotencyKey;
     private final transient ErrorBody body;
 
-    /** Without a response: the connection was lost. */
+    /** Without a request: it could not be made, or its response not be read. */
     public ApiException(Throwable cause) {
+        this(cause, null);
+    }
+
+    /** Without a response: the connection was lost. */
+    public ApiException(Throwable cause, String idempotencyKey) {
         super(cause);
         this.status = 0;
         this.requestId = null;
+        this.idempotencyKey = idempotencyKey;
         this.body = new ErrorBody();
     }
 
@@ -53,18 +60,20 @@ public class ApiException extends RuntimeException {
         super(message);
         this.status = status;
         this.requestId = null;
+        this.idempotencyKey = null;
         this.body = new ErrorBody();
     }
 
     /** For a response. */
-    public ApiException(int status, String message, HttpHeaders headers, String text) {
-        this(status, headers.firstValue("X-Request-Id").orElse(null), parse(text));
+    public ApiException(int status, String message, HttpResponse<?> response, String text) {
+        this(status, response.headers().firstValue("X-Request-Id").orElse(null), RetryingClient.key(response.request()), parse(text));
     }
 
-    private ApiException(int status, String requestId, ErrorBody body) {
+    private ApiException(int status, String requestId, String idempotencyKey, ErrorBody body) {
         super(String.format("%d %s: %s (request %s)", status, body.getError(), body.getErrorDescription(), requestId));
         this.status = status;
         this.requestId = requestId;
+        this.idempotencyKey = idempotencyKey;
         this.body = body;
     }
 
@@ -103,6 +112,11 @@ public class ApiException extends RuntimeException {
     /** X-Request-Id of the response. */
     public String requestId() {
         return requestId;
+    }
+
+    /** The Idempotency-Key that was sent, null if the request changes nothing. */
+    public String idempotencyKey() {
+        return idempotencyKey;
     }
 
     /** The charge that was refused or declined, or null. */

@@ -2,7 +2,6 @@ package cardpayments.client;
 
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Base64;
 
 /**
@@ -14,7 +13,7 @@ public class Client extends ApiClient {
         super(HttpClient.newBuilder(), createDefaultObjectMapper(), url.replaceAll("/+$", ""));
         var key = Base64.getEncoder().encodeToString((secretKey + ":").getBytes(StandardCharsets.UTF_8));
         setRequestInterceptor(request -> request.header("Authorization", "Basic " + key));
-        setReadTimeout(Duration.ofSeconds(70));
+        setReadTimeout(RetryingClient.TIMEOUT);
     }
 
     @Override

@@ -13,6 +13,7 @@ import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpResponse.PushPromiseHandler;
 import java.net.http.HttpResponse.ResponseInfo;
+import java.net.http.HttpTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -21,23 +22,28 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSession;
 
 /**
  * Repeats a request whose connection is lost, and one that is answered by 429, by a status over 499, or by a 409 with Retry-After. A
- * change has one Idempotency-Key for all its tries, so it happens once. An upload is sent once: its body is a stream.
+ * change has one Idempotency-Key for all its tries, so it happens once. An upload is sent once: its body is a stream. Throws an
+ * {@link ApiException} with that key if there is no response.
  */
 public class RetryingClient extends HttpClient {
     private static final int TRIES = 5;
     private static final long FIRST_PAUSE = 250;
     /** In milliseconds. A server that asks for a longer pause gets no further request. */
     private static final long LONGEST_PAUSE = 30_000;
+    /** Of a try whose request has no timeout. */
+    static final Duration TIMEOUT = Duration.ofSeconds(70);
 
     private final HttpClient client;
 
@@ -47,18 +53,28 @@ public class RetryingClient extends HttpClient {
     }
 
     @Override
-    public <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler) throws IOException, InterruptedException {
+    public <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler) {
         var identified = identify(request);
+        try {
+            return new Received<>(repeat(identified), handler);
+        } catch (IOException lost) {
+            throw new ApiException(lost, key(identified));
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new ApiException(interrupted, key(identified));
+        }
+    }
+
+    private HttpResponse<byte[]> repeat(HttpRequest request) throws IOException, InterruptedException {
         var tries = request.headers().firstValue("Content-Type").filter(type -> type.startsWith("multipart/")).isPresent() ? 1 : TRIES;
         for (var number = 0; ; number++) {
             var isLast = number == tries - 1;
             var pause = backOff(number);
             try {
-                // The whole response, because it can be cut off, too.
-                var response = client.send(identified, BodyHandlers.ofByteArray());
+                var response = once(request);
                 pause = Math.max(pause, retryAfter(response).orElse(0));
                 if (isLast || pause > LONGEST_PAUSE || !repeats(response)) {
-                    return new Received<>(response, handler);
+                    return response;
                 }
             } catch (IOException lost) {
                 if (isLast) {
@@ -69,8 +85,29 @@ public class RetryingClient extends HttpClient {
         }
     }
 
+    /** The whole response, because it can be cut off, too. Before Java 26 the timeout of a request ends at the headers. */
+    private HttpResponse<byte[]> once(HttpRequest request) throws IOException, InterruptedException {
+        var limit = request.timeout().orElse(TIMEOUT);
+        var response = client.sendAsync(request, BodyHandlers.ofByteArray());
+        try {
+            return response.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException failed) {
+            throw failed.getCause() instanceof IOException lost ? lost : new IOException(failed.getCause());
+        } catch (TimeoutException late) {
+            throw new HttpTimeoutException("there was no whole response within " + limit.toSeconds() + " s");
+        } finally {
+            // Ends a request that has no response.
+            response.cancel(true);
+        }
+    }
+
+    /** The Idempotency-Key of a request, null if it has none. */
+    static String key(HttpRequest request) {
+        return request.headers().firstValue("Idempotency-Key").orElse(null);
+    }
+
     private static HttpRequest identify(HttpRequest request) {
-        if (!Set.of("POST", "PUT", "DELETE").contains(request.method()) || request.headers().firstValue("Idempotency-Key").isPresent()) {
+        if (!Set.of("POST", "PUT", "DELETE").contains(request.method()) || key(request) != null) {
             return request;
         }
         return HttpRequest.newBuilder(request, (name, value) -> true).header("Idempotency-Key", UUID.randomUUID().toString()).build();
@@ -94,16 +131,7 @@ public class RetryingClient extends HttpClient {
 
     @Override
     public <T> CompletableFuture<HttpResponse<T>> sendAsync(HttpRequest request, BodyHandler<T> handler) {
-        return CompletableFuture.supplyAsync(() -> {
-            try {
-                return send(request, handler);
-            } catch (IOException lost) {
-                throw new CompletionException(lost);
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
-                throw new CompletionException(interrupted);
-            }
-        });
+        return CompletableFuture.supplyAsync(() -> send(request, handler));
     }
 
     @Override

@@ -38,11 +38,18 @@ import cardpayments.client.model.RefundInput;
 import cardpayments.client.model.ThreeDSecureInput;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -119,11 +126,47 @@ class ClientTest {
     }
 
     @Test
+    void aChargeWithoutAResponseIsRepeatedUnderTheKeyOfItsError() {
+        var before = charges();
+        var cut = new ChargesApi(new Client(System.getenv("LOST"), System.getenv("KEY")));
+        var lost = assertThrows(ApiException.class, () -> charge(cut, 400));
+        assertEquals(ApiException.Kind.NO_RESPONSE, lost.kind());
+        var charge = CHARGES.createCharge(request(order(400)).idempotencyKey(lost.idempotencyKey()).build()).getResponse();
+        assertEquals(joined(List.of(charge.getToken()), before), charges());
+    }
+
+    @Test
+    void aResponseThatStopsInItsBodyIsLost() throws Exception {
+        try (var stopping = new ServerSocket(0, 0, InetAddress.getLoopbackAddress())) {
+            CompletableFuture.runAsync(() -> {
+                // Each connection stays open.
+                var connections = new ArrayList<Socket>();
+                while (!stopping.isClosed()) {
+                    try {
+                        connections.add(stopping.accept());
+                        var answer = connections.get(connections.size() - 1).getOutputStream();
+                        answer.write("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".getBytes(UTF_8));
+                    } catch (IOException closed) {
+                        return;
+                    }
+                }
+            });
+            var client = new Client("http://127.0.0.1:" + stopping.getLocalPort(), "sk_test_nobody");
+            client.setReadTimeout(Duration.ofMillis(200));
+            var lost = assertThrows(ApiException.class, () -> charge(new ChargesApi(client), 400));
+            assertInstanceOf(HttpTimeoutException.class, lost.getCause());
+            assertNotNull(lost.idempotencyKey());
+        }
+    }
+
+    @Test
     void aChargeThatWasApprovedButLostIsMadeOnce() {
         var before = charges();
         var lose = request(order(400)).sandboxOutcome("approved_but_lost").idempotencyKey("lost").build();
         var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(lose));
-        assertEquals(List.of(ApiException.Kind.SERVER_ERROR, 502, "gateway_error"), List.of(lost.kind(), lost.status(), lost.code()));
+        assertEquals(
+                List.of(ApiException.Kind.SERVER_ERROR, 502, "gateway_error", "lost"),
+                List.of(lost.kind(), lost.status(), lost.code(), lost.idempotencyKey()));
         var repeat = request(order(400)).idempotencyKey("lost").build();
         var charge = CHARGES.createCharge(repeat).getResponse();
         var again = CHARGES.createCharge(repeat).getResponse();

@@ -4,7 +4,7 @@ namespace CardPayments\Client;
 
 use Psr\Http\Message\ResponseInterface;
 
-/** The server refused a request. If there was no response at all, operations throw an ApiException. */
+/** The server refused a request. If there was no response at all, operations throw a NoResponse. */
 final class ApiError extends \RuntimeException
 {
     private function __construct(
@@ -19,13 +19,15 @@ final class ApiError extends \RuntimeException
         public readonly array $messages,
         /** X-Request-Id of the response. */
         public readonly ?string $requestId,
+        /** The Idempotency-Key that was sent, null if the request changes nothing. */
+        public readonly ?string $idempotencyKey,
         /** The charge that was refused or declined. */
         public readonly ?string $chargeToken,
     ) {
         parent::__construct("$status $errorCode: $description (request $requestId)");
     }
 
-    public static function fromResponse(ResponseInterface $response): self
+    public static function fromResponse(ResponseInterface $response, ?string $idempotencyKey): self
     {
         $body = json_decode((string) $response->getBody(), true);
         // insufficient_service_balance comes in a list.
@@ -39,6 +41,7 @@ final class ApiError extends \RuntimeException
             $body['error_description'] ?? null,
             $body['messages'] ?? [],
             $response->getHeader('X-Request-Id')[0] ?? null,
+            $idempotencyKey,
             $body['charge_token'] ?? null,
         );
     }

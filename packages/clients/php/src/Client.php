@@ -6,6 +6,7 @@ use GuzzleHttp\Client as HttpClient;
 use GuzzleHttp\Exception\TransferException;
 use GuzzleHttp\HandlerStack;
 use GuzzleHttp\Middleware;
+use GuzzleHttp\Promise\PromiseInterface;
 use GuzzleHttp\Utils;
 use Psr\Http\Message\RequestInterface;
 use Psr\Http\Message\ResponseInterface;
@@ -31,8 +32,8 @@ final class Client
     {
         // The first one sees a request first, and its response last.
         $handler = new HandlerStack(Utils::chooseHandler());
-        $handler->push(Middleware::mapResponse(self::accept(...)));
         $handler->push(Middleware::mapRequest(self::identify(...)));
+        $handler->push(self::accept(...));
         $handler->push(Middleware::retry(self::repeats(...), self::pause(...)));
         $handler->push(Middleware::prepareBody());
         $this->http = new HttpClient(['handler' => $handler, 'timeout' => $timeout]);
@@ -77,9 +78,18 @@ final class Client
             : $request;
     }
 
-    private static function accept(ResponseInterface $response): ResponseInterface
+    /** A middleware that throws for what is no success, with the key that was sent. */
+    private static function accept(callable $send): callable
     {
-        return $response->getStatusCode() < 300 ? $response : throw ApiError::fromResponse($response);
+        return function (RequestInterface $request, array $options) use ($send): PromiseInterface {
+            $key = $request->getHeader('Idempotency-Key')[0] ?? null;
+            return $send($request, $options)->then(
+                fn (ResponseInterface $response) =>
+                    $response->getStatusCode() < 300 ? $response : throw ApiError::fromResponse($response, $key),
+                fn (\Throwable $lost) =>
+                    throw $lost instanceof TransferException ? new NoResponse($lost->getMessage(), $key) : $lost,
+            );
+        };
     }
 
     private static function repeats(int $number, RequestInterface $request, ?ResponseInterface $response, ?\Throwable $lost): bool

@@ -17,7 +17,7 @@ enum ErrorKind
     case Conflict;
     /** There were too many requests. */
     case RateLimited;
-    /** The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key. */
+    /** The server or the acquirer failed, and repeating did not help: repeat the request later, under the error's `idempotencyKey`. */
     case ServerError;
     /** Another refusal: its code says which. */
     case Other;

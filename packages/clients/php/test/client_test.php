@@ -1,6 +1,6 @@
 <?php
 // The client against a real server: see packages/clients/beside.py. Without PHPUnit: each test is a function.
-use CardPayments\Client\{Api, ApiError, Client, ErrorKind, Model, WebhookRefused, Webhooks};
+use CardPayments\Client\{Api, ApiError, Client, ErrorKind, Model, NoResponse, WebhookRefused, Webhooks};
 
 require 'autoload.php';
 
@@ -81,10 +81,19 @@ $tests = [
         $charge = client('CUT')->api(Api\ChargesApi::class)->createCharge(order())->getResponse();
         same([$charge->getToken(), ...$before], charges());
     },
+    'a charge without a response is repeated under the key of its error' => function () {
+        $before = charges();
+        $lost = refused(NoResponse::class, fn () => client('LOST')->api(Api\ChargesApi::class)->createCharge(order()));
+        $charge = api()->createCharge(order(), null, $lost->idempotencyKey)->getResponse();
+        same([$charge->getToken(), ...$before], charges());
+    },
     'a charge that was approved but lost is made once' => function () {
         $before = charges();
         $lost = refused(ApiError::class, fn () => api()->createCharge(order(), 'approved_but_lost', 'lost'));
-        same([ErrorKind::ServerError, 502, 'gateway_error'], [$lost->kind, $lost->status, $lost->errorCode]);
+        same(
+            [ErrorKind::ServerError, 502, 'gateway_error', 'lost'],
+            [$lost->kind, $lost->status, $lost->errorCode, $lost->idempotencyKey],
+        );
         $charge = api()->createCharge(order(), null, 'lost')->getResponse();
         same($charge->getToken(), api()->createCharge(order(), null, 'lost')->getResponse()->getToken());
         same([$charge->getToken(), ...$before], charges());

@@ -16,11 +16,12 @@ class ApiError(Exception):
     """The server refused a request.
 
     `status` is the HTTP status, `code` the error code (docs/errors.md), `description` its sentence, `messages` the faults of
-    parameters as objects of `param`, `code` and `message`, `request_id` the X-Request-Id of the response, `body` the error object.
+    parameters as objects of `param`, `code` and `message`, `request_id` the X-Request-Id of the response, `idempotency_key` the
+    Idempotency-Key that was sent, None if the request changes nothing, `body` the error object.
     """
 
-    def __init__(self, status: int, body: dict[str, Any], request_id: str | None) -> None:
-        self.status, self.body, self.request_id = status, body, request_id
+    def __init__(self, status: int, body: dict[str, Any], request_id: str | None, idempotency_key: str | None = None) -> None:
+        self.status, self.body, self.request_id, self.idempotency_key = status, body, request_id, idempotency_key
         self.code: str | None = body.get("error")
         self.description: str = body.get("error_description", "The response is none of this server.")
         self.messages: list[dict[str, str]] = body.get("messages", [])
@@ -56,13 +57,24 @@ class RateLimited(ApiError):
 
 
 class ServerError(ApiError):
-    """The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key."""
+    """The server or the acquirer failed, and repeating did not help: repeat the request later, under this `idempotency_key`."""
+
+
+class NoResponse(httpx.TransportError):
+    """The connection was lost, and repeating did not help: repeat the request later, under this `idempotency_key`.
+
+    It is None if the request changes nothing. The cause is what httpx said.
+    """
+
+    def __init__(self, message: str, idempotency_key: str | None) -> None:
+        super().__init__(message)
+        self.idempotency_key = idempotency_key
 
 
 _BY_STATUS = {401: Unauthorized, 404: NotFound, 409: Conflict, 429: RateLimited}
 
 
-def from_response(response: httpx.Response) -> ApiError:
+def from_response(response: httpx.Response, idempotency_key: str | None) -> ApiError:
     """Returns the exception of a response that has been read."""
     try:
         body = json.loads(response.content)
@@ -82,4 +94,4 @@ def from_response(response: httpx.Response) -> ApiError:
         kind = ServerError
     else:
         kind = _BY_STATUS.get(status, ApiError)
-    return kind(status, body, response.headers.get("X-Request-Id"))
+    return kind(status, body, response.headers.get("X-Request-Id"), idempotency_key)

@@ -7,7 +7,7 @@ import uuid
 
 import httpx
 
-from .api_error import from_response
+from .api_error import NoResponse, from_response
 
 TRIES = 5
 # In seconds. A server that asks for a longer pause gets no further request.
@@ -17,7 +17,8 @@ _LOST = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.TimeoutException)
 
 class RetryingTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Repeats a request whose connection is lost, and one that is answered by 429, by a status over 499, or by a 409 with
-    Retry-After. A change has one Idempotency-Key for all its tries, so it happens once. Raises `ApiError` for refusals."""
+    Retry-After. A change has one Idempotency-Key for all its tries, so it happens once. Raises `ApiError` for refusals, and `NoResponse`:
+    both have that key."""
 
     def __init__(self, transport: httpx.BaseTransport | None = None, async_transport: httpx.AsyncBaseTransport | None = None):
         self._transport = transport or httpx.HTTPTransport()
@@ -31,14 +32,14 @@ class RetryingTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             try:
                 response = self._transport.handle_request(request)
                 response.read()
-            except _LOST:
+            except _LOST as lost:
                 if attempt.is_last:
-                    raise
+                    raise NoResponse(str(lost), _key(request)) from lost
                 time.sleep(attempt.pause())
                 continue
             pause = attempt.pause_after(response)
             if pause is None:
-                return _accepted(response)
+                return _accepted(response, request)
             time.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
@@ -49,14 +50,14 @@ class RetryingTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             try:
                 response = await self._async_transport.handle_async_request(request)
                 await response.aread()
-            except _LOST:
+            except _LOST as lost:
                 if attempt.is_last:
-                    raise
+                    raise NoResponse(str(lost), _key(request)) from lost
                 await asyncio.sleep(attempt.pause())
                 continue
             pause = attempt.pause_after(response)
             if pause is None:
-                return _accepted(response)
+                return _accepted(response, request)
             await asyncio.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
@@ -96,7 +97,11 @@ def _identify(request: httpx.Request) -> None:
         request.headers.setdefault("Idempotency-Key", str(uuid.uuid4()))
 
 
-def _accepted(response: httpx.Response) -> httpx.Response:
+def _key(request: httpx.Request) -> str | None:
+    return request.headers.get("Idempotency-Key")
+
+
+def _accepted(response: httpx.Response, request: httpx.Request) -> httpx.Response:
     if response.status_code >= 300:
-        raise from_response(response)
+        raise from_response(response, _key(request))
     return response

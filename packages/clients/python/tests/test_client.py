@@ -10,6 +10,7 @@ from card_payments_client import (
     ApiError,
     CardDeclined,
     InvalidResource,
+    NoResponse,
     NotFound,
     ServerError,
     WebhookRefused,
@@ -91,11 +92,22 @@ def test_requests_take_the_proxy_of_the_environment(monkeypatch):
     assert charges() == [charge.token, *before]
 
 
+def test_a_charge_without_a_response_is_repeated_under_the_key_of_its_error():
+    before = charges()
+    cut = connect(os.environ["LOST"], os.environ["KEY"])
+    for pay in (create_charge.sync, lambda **given: asyncio.run(create_charge.asyncio(**given))):
+        with pytest.raises(NoResponse) as lost:
+            pay(client=cut, body=order())
+        charge = create_charge.sync(client=client, body=order(), idempotency_key=lost.value.idempotency_key).response
+        before = [charge.token, *before]
+        assert charges() == before
+
+
 def test_a_charge_that_was_approved_but_lost_is_made_once():
     before = charges()
     with pytest.raises(ServerError) as lost:
         create_charge.sync(client=client, body=order(), idempotency_key="lost", sandbox_outcome="approved_but_lost")
-    assert (lost.value.status, lost.value.code) == (502, "gateway_error")
+    assert (lost.value.status, lost.value.code, lost.value.idempotency_key) == (502, "gateway_error", "lost")
     charge = create_charge.sync(client=client, body=order(), idempotency_key="lost").response
     again = create_charge.sync(client=client, body=order(), idempotency_key="lost").response
     assert charge.success and again.token == charge.token

@@ -32,15 +32,15 @@ module CardPaymentsClient
     # Sends a request, and repeats it: the generated operations call this.
     def call_api(http_method, path, opts = {})
       if %i[POST PUT DELETE].include?(http_method)
-        headers = opts[:header_params].transform_keys(&:to_s)
-        opts = opts.merge(header_params: { 'Idempotency-Key' => SecureRandom.uuid }.merge(headers))
+        headers = { 'Idempotency-Key' => SecureRandom.uuid }.merge(opts[:header_params].transform_keys(&:to_s))
+        opts = opts.merge(header_params: headers)
       end
       number = 0
       begin
         super(http_method, path, opts)
       rescue ApiError => failed
         pause = pause_after(failed, number)
-        raise Error.from(failed) if pause.nil?
+        raise Error.from(failed, headers&.fetch('Idempotency-Key')) if pause.nil?
 
         sleep pause
         number += 1

@@ -13,9 +13,11 @@ module CardPaymentsClient
     attr_reader :body
     # X-Request-Id of the response.
     attr_reader :request_id
+    # The Idempotency-Key that was sent, nil if the request changes nothing.
+    attr_reader :idempotency_key
 
-    def initialize(status, body, request_id)
-      @status, @body, @request_id = status, body, request_id
+    def initialize(status, body, request_id, idempotency_key = nil)
+      @status, @body, @request_id, @idempotency_key = status, body, request_id, idempotency_key
       super("#{status} #{code}: #{description} (request #{request_id})")
     end
 
@@ -31,14 +33,15 @@ module CardPaymentsClient
     # The charge that was refused or declined.
     def charge_token = body['charge_token']
 
-    # The error of what the generated code raises.
-    def self.from(failed)
+    # The error of what the generated code raises for a request with this key.
+    def self.from(failed, idempotency_key)
       # A status of success is that of an answer that was cut off.
       status = failed.code.to_i < 300 ? nil : failed.code
-      return NoResponse.new(nil, { 'error_description' => failed.message }, nil) if status.nil?
+      return NoResponse.new(nil, { 'error_description' => failed.message }, nil, idempotency_key) if status.nil?
 
       body = parse(failed.response_body)
-      kind(status, body['error']).new(status, body, CardPaymentsClient.header(failed.response_headers, 'X-Request-Id'))
+      request_id = CardPaymentsClient.header(failed.response_headers, 'X-Request-Id')
+      kind(status, body['error']).new(status, body, request_id, idempotency_key)
     end
 
     def self.parse(text)
@@ -73,8 +76,8 @@ module CardPaymentsClient
   class Conflict < Error; end
   # There were too many requests.
   class RateLimited < Error; end
-  # The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key.
+  # The server or the acquirer failed, and repeating did not help: repeat the request later, under this idempotency_key.
   class ServerError < Error; end
-  # The connection was lost, and repeating did not help: repeat the request later, under the same Idempotency-Key.
+  # The connection was lost, and repeating did not help: repeat the request later, under this idempotency_key.
   class NoResponse < Error; end
 end

@@ -52,11 +52,18 @@ class ClientTest < Minitest::Test
     assert_equal [token] + before, charges
   end
 
+  def test_a_charge_without_a_response_is_repeated_under_the_key_of_its_error
+    before = charges
+    lost = assert_raises(NoResponse) { charge(Client.new(ENV.fetch('LOST'), ENV.fetch('KEY'))) }
+    token = @client.charges.create_charge(order, idempotency_key: lost.idempotency_key).response.token
+    assert_equal [token] + before, charges
+  end
+
   def test_a_charge_that_was_approved_but_lost_is_made_once
     before = charges
     key = { idempotency_key: 'lost' }
     lost = assert_raises(ServerError) { @client.charges.create_charge(order, sandbox_outcome: 'approved_but_lost', **key) }
-    assert_equal [502, 'gateway_error'], [lost.status, lost.code]
+    assert_equal [502, 'gateway_error', 'lost'], [lost.status, lost.code, lost.idempotency_key]
     charge = @client.charges.create_charge(order, key).response
     assert_equal charge.token, @client.charges.create_charge(order, key).response.token
     assert_equal [charge.token] + before, charges

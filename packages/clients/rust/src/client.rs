@@ -52,7 +52,12 @@ impl Client {
 
     /// Sends a request, repeats it, and reads its response.
     pub(crate) async fn send<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
-        let mut request = identify(request.build()?);
+        let request = identify(request.build()?);
+        let key = request.headers().get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(Into::into);
+        self.repeat(request).await.map_err(|failed| failed.under(key))
+    }
+
+    async fn repeat<T: DeserializeOwned>(&self, mut request: Request) -> Result<T, Error> {
         let mut number = 0;
         loop {
             number += 1;

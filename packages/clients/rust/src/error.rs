@@ -23,9 +23,11 @@ pub enum ErrorKind {
     Conflict,
     /// There were too many requests.
     RateLimited,
-    /// The server or the acquirer failed, and repeating did not help: repeat the request later, under the same `Idempotency-Key`.
+    /// The server or the acquirer failed, and repeating did not help: repeat the request later, under the same
+    /// `Idempotency-Key`: [`Error::idempotency_key`] has it.
     Server,
-    /// There was no response, and repeating did not help: repeat the request later, under the same `Idempotency-Key`.
+    /// There was no response, and repeating did not help: repeat the request later, under the same `Idempotency-Key`:
+    /// [`Error::idempotency_key`] has it.
     NoResponse,
     /// The code says what; or the request could not be made, or the response not be read, and the source says why.
     Other,
@@ -40,6 +42,7 @@ pub struct Error {
     request_id: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     pub(crate) retry_after: Option<Duration>,
+    idempotency_key: Option<String>,
 }
 
 /// `insufficient_service_balance` comes in a list.
@@ -66,12 +69,25 @@ impl Error {
                 .map(Duration::from_secs),
             body: body.into(),
             source: None,
+            idempotency_key: None,
         }
     }
 
     fn without_response(kind: ErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        let (status, body) = (None, Box::default());
-        Self { kind, status, body, request_id: None, source: Some(source.into()), retry_after: None }
+        Self {
+            kind,
+            status: None,
+            body: Box::default(),
+            request_id: None,
+            source: Some(source.into()),
+            retry_after: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// Of a request with this key.
+    pub(crate) fn under(self, idempotency_key: Option<String>) -> Self {
+        Self { idempotency_key, ..self }
     }
 
     /// Whether repeating the request may help.
@@ -117,6 +133,12 @@ impl Error {
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
+    }
+
+    /// The `Idempotency-Key` that was sent, none if the request changes nothing.
+    #[must_use]
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.idempotency_key.as_deref()
     }
 
     /// The charge that was refused or declined.

@@ -134,6 +134,19 @@ async fn a_charge_whose_connection_is_cut_is_made_once() {
 }
 
 #[tokio::test]
+async fn a_charge_without_a_response_is_repeated_under_the_key_of_its_error() {
+    let _alone = CHARGES.lock().await;
+    let then = charges().await;
+    let cut = Client::new(&var("LOST").unwrap(), &var("KEY").unwrap());
+    let lost = charge(&cut, order(400)).await.unwrap_err();
+    assert_eq!(lost.kind(), ErrorKind::NoResponse);
+    let key = lost.idempotency_key().map(Into::into);
+    let repeated = CreateChargeParams { idempotency_key: key, ..order(400) };
+    let paid = charge(&client(), repeated).await.unwrap();
+    assert_eq!(charges().await, before(&[&paid.token], then));
+}
+
+#[tokio::test]
 async fn a_charge_that_was_approved_but_lost_is_made_once() {
     let (client, _alone) = (client(), CHARGES.lock().await);
     let then = charges().await;
@@ -141,6 +154,7 @@ async fn a_charge_that_was_approved_but_lost_is_made_once() {
     let lost = CreateChargeParams { sandbox_outcome: Some("approved_but_lost".into()), ..order.clone() };
     let lost = charge(&client, lost).await.unwrap_err();
     assert_eq!((lost.kind(), lost.status(), lost.code()), (ErrorKind::Server, Some(502), "gateway_error"));
+    assert_eq!(lost.idempotency_key(), Some("lost"));
     let paid = charge(&client, order.clone()).await.unwrap();
     assert_eq!(charge(&client, order).await.unwrap().token, paid.token);
     assert_eq!(charges().await, before(&[&paid.token], then));

@@ -33,6 +33,8 @@ export class ApiError extends Error {
     readonly body: Body,
     /** X-Request-Id of the response. */
     readonly requestId: string | null,
+    /** The Idempotency-Key that was sent, null if the request changes nothing. */
+    readonly idempotencyKey: string | null = null,
   ) {
     const description = body.error_description ?? "The response is none of this server.";
     super(`${status} ${body.error}: ${description} (request ${requestId})`);
@@ -59,17 +61,29 @@ export class NotFound extends ApiError {}
 export class Conflict extends ApiError {}
 /** There were too many requests. */
 export class RateLimited extends ApiError {}
-/** The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key. */
+/** The server or the acquirer failed, and repeating did not help: repeat the request later, under this idempotencyKey. */
 export class ServerError extends ApiError {}
+
+/** The connection was lost, and repeating did not help: repeat the request later, under this idempotencyKey. */
+export class NoResponse extends Error {
+  constructor(
+    /** The Idempotency-Key that was sent, null if the request changes nothing. */
+    readonly idempotencyKey: string | null,
+    cause: unknown,
+  ) {
+    super("there was no response", { cause });
+    this.name = new.target.name;
+  }
+}
 
 const BY_STATUS: Record<number, typeof ApiError> = { 401: Unauthorized, 404: NotFound, 409: Conflict, 429: RateLimited };
 
-export async function fromResponse(response: Response): Promise<ApiError> {
+export async function fromResponse(response: Response, idempotencyKey: string | null): Promise<ApiError> {
   const parsed: unknown = await response.json().catch(() => ({}));
   // insufficient_service_balance comes in a list.
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   const body: Body = typeof first === "object" && first !== null ? first : {};
-  return new (kind(response.status, body.error))(response.status, body, response.headers.get("X-Request-Id"));
+  return new (kind(response.status, body.error))(response.status, body, response.headers.get("X-Request-Id"), idempotencyKey);
 }
 
 function kind(status: number, code: string | undefined): typeof ApiError {

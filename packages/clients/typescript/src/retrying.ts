@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { fromResponse } from "./errors.js";
+import { NoResponse, fromResponse } from "./errors.js";
 
 const TRIES = 5;
 /** In seconds. A server that asks for a longer pause gets no further request. */
@@ -11,14 +11,15 @@ const LONGEST_PAUSE = 30;
 
 /**
  * Repeats a request whose connection is lost, and one that is answered by 429, by a status over 499, or by a 409 with Retry-After.
- * A change has one Idempotency-Key for all its tries, so it happens once. Rejects with an ApiError for refusals. `timeout` is the
- * longest time of a try, in milliseconds.
+ * A change has one Idempotency-Key for all its tries, so it happens once. Rejects with an ApiError for refusals, and with a
+ * NoResponse: both have that key. `timeout` is the longest time of a try, in milliseconds.
  */
 export function retrying(timeout: number): (request: Request) => Promise<Response> {
   return async (request) => {
     if (["POST", "PUT", "DELETE"].includes(request.method) && !request.headers.has("Idempotency-Key")) {
       request.headers.set("Idempotency-Key", randomUUID());
     }
+    const key = request.headers.get("Idempotency-Key");
     for (let number = 0; ; number++) {
       const isLast = number === TRIES - 1;
       let pause: number | undefined;
@@ -26,12 +27,13 @@ export function retrying(timeout: number): (request: Request) => Promise<Respons
         const response = await once(request, timeout);
         pause = isLast ? undefined : pauseAfter(response, number);
         if (pause === undefined) {
-          if (!response.ok) throw await fromResponse(response);
+          if (!response.ok) throw await fromResponse(response, key);
           return response;
         }
       } catch (lost) {
         // The caller has given up, or the server has answered.
-        if (isLast || request.signal.aborted || !isLost(lost)) throw lost;
+        if (request.signal.aborted || !isLost(lost)) throw lost;
+        if (isLast) throw new NoResponse(key, lost);
         pause = backOff(number);
       }
       await sleep(pause * 1000, undefined, { signal: request.signal });

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { type ApiError, CardDeclined, InvalidResource, NotFound, type Schemas, ServerError, Unauthorized } from "card-payments-client";
-import { WebhookRefused, connect, items, verifyWebhook } from "card-payments-client";
+import { CardDeclined, InvalidResource, NotFound, type Schemas, ServerError, Unauthorized } from "card-payments-client";
+import { NoResponse, WebhookRefused, connect, items, verifyWebhook } from "card-payments-client";
 
-const { SERVER, KEY, CUT, WEBHOOK } = process.env as Record<string, string>;
+const { SERVER, KEY, CUT, LOST, WEBHOOK } = process.env as Record<string, string>;
 const client = connect(SERVER!, KEY!);
 const card = {
   number: "4200000000000000", expiry_month: 12, expiry_year: 2099, cvc: "123", name: "Roland Robot",
@@ -23,7 +23,7 @@ async function charges(): Promise<Schemas["Charge"][]> {
 }
 const tokens = async () => (await charges()).map(({ token }) => token);
 
-async function refused<E extends ApiError>(call: Promise<unknown>, kind: abstract new (...args: never) => E): Promise<E> {
+async function refused<E extends Error>(call: Promise<unknown>, kind: abstract new (...args: never) => E): Promise<E> {
   const error = await call.then(() => assert.fail("it was not refused"), (error: unknown) => error);
   assert.ok(error instanceof kind, `${error}`);
   return error;
@@ -53,13 +53,21 @@ test("a charge whose connection is cut is made once", async () => {
   assert.deepEqual(await tokens(), [charge.token, ...before]);
 });
 
+test("a charge without a response is repeated under the key of its error", async () => {
+  const before = await tokens();
+  const { idempotencyKey } = await refused(connect(LOST!, KEY!).createCharge({ body: order() }), NoResponse);
+  const header = { "Idempotency-Key": idempotencyKey! };
+  const charge = (await client.createCharge({ body: order(), header })).response;
+  assert.deepEqual(await tokens(), [charge.token, ...before]);
+});
+
 test("a charge that was approved but lost is made once", async () => {
   const paid = async () => (await charges()).filter(({ success }) => success).map(({ token }) => token);
   const before = await paid();
   const header = { "Idempotency-Key": "lost" };
   const lost = client.createCharge({ body: order(), header: { ...header, "Sandbox-Outcome": "approved_but_lost" } });
-  const { status, code } = await refused(lost, ServerError);
-  assert.deepEqual([status, code], [502, "gateway_error"]);
+  const { status, code, idempotencyKey } = await refused(lost, ServerError);
+  assert.deepEqual([status, code, idempotencyKey], [502, "gateway_error", "lost"]);
   const charge = (await client.createCharge({ body: order(), header })).response;
   const again = (await client.createCharge({ body: order(), header })).response;
   assert.equal(again.token, charge.token);

@@ -125,6 +125,8 @@ fn forget_older_half<'a>(windows: impl IntoIterator<Item = &'a mut AccountWindow
 fn count(rule: CardTestingRule, attempts: &VecDeque<Attempt>, now: Timestamp) -> i64 {
     let terms = rule.terms();
     let within = attempts.iter().rev().take_while(|attempt| now < attempt.at + terms.window);
+    // Nor those of a time from which the account's clock has gone back.
+    let within = within.filter(|attempt| attempt.at < now + terms.window);
     let count = match terms.count {
         CardTestingCount::DeclinesInRow => within.take_while(|attempt| attempt.is_declined).count(),
         CardTestingCount::DeclinedCards => {
@@ -183,6 +185,8 @@ mod tests {
         };
         let counts = [0, 599, 600, 1200].map(|seconds| windows.count(key(rule, 0), at(seconds)));
         assert_eq!(counts, [1, 2, 2, 1]);
+        // Nor one of a time from which a restore has brought the clock back.
+        assert_eq!([600, 601].map(|seconds| windows.count(key(rule, 0), at(seconds))), [2, 3]);
     }
 
     #[test]

@@ -43,6 +43,31 @@ rules! {
     }
 }
 
+rules! {
+    async fn a_snapshot_that_is_restored_again_and_again_brings_nobody_back(app) {
+        let client = app.client();
+        let customer = token_of(&client.customer("4200000000000000").await);
+        let by = json!({ "card": null, "customer_token": customer, "email": "again@example.com", "capture": false });
+        let charge = token_of(&client.post("/1/charges", &charge_with(400, by)).await.ok(201));
+        let snapshot = token_of(&client.post("/1/sandbox/snapshots", &json!({})).await.ok(201));
+        client.put_charge(&charge, "void").await.ok(200);
+        erase(app, &customer).await.unwrap();
+        ends(app).await;
+        for _ in 0..3 {
+            client.put(&format!("/1/sandbox/snapshots/{snapshot}/restore"), &json!({})).await.ok(200);
+            // It waits, because the reserved money is back, too.
+            app.do_due_work().await;
+            assert_eq!(client.charge(&charge).await["email"], "again@example.com");
+        }
+        client.put_charge(&charge, "void").await.ok(200);
+        app.clock.advance(TimeSpan::days(1));
+        app.do_due_work().await;
+        ends(app).await;
+        assert_eq!(client.charge(&charge).await["email"], "erased@erased.invalid");
+        client.get(&format!("/1/customers/{customer}")).await.not_found();
+    }
+}
+
 async fn a_deleted_customer_waits_until_its_dispute_is_decided(app: &mut App) {
     app.erases_after(TimeSpan::days(0)).await;
     let client = app.client();

@@ -142,6 +142,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn an_expired_card_has_two_faults(app) {
         let before = app.rows().await;
         // The test's clock stands in March 2026.

@@ -2,17 +2,30 @@
 
 use std::time::Duration;
 
+use card_payments::services::due_work::work_time::WorkTime;
 use entity::{TimeSpan, Timestamp, refund};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::{PATH, START, account, at, ran};
 use crate::harness::flaky_acquirer::CallFault;
-use crate::harness::{App, Database, eventually, rules, token_of};
+use crate::harness::{App, Database, FlakyAcquirer, eventually, rules, token_of};
 
 /// The one refund of the app.
 async fn the_refund(app: &App) -> refund::Model {
     refund::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap()
+}
+
+/// Starts a worker that submits the one refund of the app, and whose answer waits until it is released.
+pub async fn submits_slowly(app: &App, acquirer: &FlakyAcquirer, time: WorkTime) -> JoinHandle<()> {
+    acquirer.carry_first([CallFault::AnswerLate]);
+    let (ctx, row, calls) = (app.ctx().clone(), the_refund(app).await, acquirer.calls().len());
+    let worker = tokio::spawn(async move {
+        card_payments::services::refunds::submit(&ctx, &time, row).await.unwrap();
+    });
+    acquirer.called(calls + 1).await;
+    worker
 }
 
 rules! {
@@ -21,11 +34,8 @@ rules! {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        acquirer.carry(CallFault::AnswerLate);
         let calls = acquirer.calls().len();
-        let (ctx, time, row) = (app.ctx().clone(), app.work_time().await, the_refund(app).await);
-        let worker = tokio::spawn(async move { card_payments::services::refunds::submit(&ctx, &time, row).await });
-        acquirer.called(calls + 1).await;
+        let worker = submits_slowly(app, acquirer, app.work_time().await).await;
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.move_clock("1d").await });
         eventually(async || account(app).await.moving_until.is_some()).await;
@@ -36,7 +46,7 @@ rules! {
         client.put(PATH, &json!({ "advance": "x" })).await.faulty(&[("advance", "Advance is not formatted properly")]);
         assert_eq!(client.clock().await["now"], START);
         acquirer.release();
-        worker.await.unwrap().unwrap();
+        worker.await.unwrap();
         let moved = moving.await.unwrap();
         assert_eq!(ran(&moved), [at("2026-03-02T10:00:10Z", "refund.succeeded", &refund)]);
         assert_eq!(moved["complete"], true);
@@ -196,19 +206,17 @@ rules! {
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
         let card = client.card_token("4200000000000000").await;
-        acquirer.carry_first([CallFault::AnswerLate]);
-        let calls = acquirer.calls().len();
+        let worker = submits_slowly(app, acquirer, app.work_time().await).await;
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.put(PATH, &json!({ "advance": "2month" })).await });
-        acquirer.called(calls + 1).await;
+        eventually(async || account(app).await.moving_until.is_some()).await;
         // As if it had been silent for longer than its lease, and another one had come.
         app.execute("UPDATE accounts SET clock_moves = clock_moves + 1, moving_until = NULL").await;
         acquirer.release();
+        worker.await.unwrap();
         moving.await.unwrap().refused(409, "clock_moving");
         assert_eq!(client.clock().await["now"], START);
         client.get(&format!("/1/cards/{card}")).await.ok(200);
-        // Its call may still be in flight.
-        app.clock.advance(TimeSpan::seconds(30));
         let moved = client.move_clock("2month").await;
         assert_eq!(moved["complete"], true);
         client.get(&format!("/1/cards/{card}")).await.not_found();

@@ -10,9 +10,9 @@ use entity::TimeSpan;
 use serde_json::{Value, json};
 
 use super::{restore, restoring, snapshot};
-use crate::harness::flaky_acquirer::CallFault;
-use crate::harness::{Behaviour, Receiver, rules, token_of};
+use crate::harness::{Behaviour, Receiver, eventually, rules, token_of};
 use crate::sandbox::accounts::made;
+use crate::sandbox::clock::calls::submits_slowly;
 
 rules! {
     async fn a_move_that_was_thought_dead_does_not_move_a_restored_clock(app) {
@@ -87,16 +87,19 @@ rules! {
     }
 
     async fn a_clock_that_is_moved_is_waited_for_and_a_refund_is_asked_for_again_under_its_key(app, acquirer) {
-        let (_, client) = made(app).await;
+        let (account, client) = made(app).await;
         let paid = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&paid, 400).await.ok(201));
         let snapshot = snapshot(&client).await;
-        acquirer.carry_first([CallFault::CallLate]);
-        let (caller, calls) = (client.clone(), acquirer.calls().len());
+        let calls = acquirer.calls().len();
+        // The move waits for it, and makes no call of its own.
+        let worker = submits_slowly(app, acquirer, app.work_time_of(account.parse().unwrap()).await).await;
+        let caller = client.clone();
         let moving = tokio::spawn(async move { caller.move_clock("1d").await });
-        acquirer.called(calls + 1).await;
+        eventually(async || app.number("SELECT COUNT(*) FROM accounts WHERE moving_until IS NOT NULL").await == 1).await;
         client.put(&restoring(&snapshot), &json!({})).await.refused(409, "clock_moving");
         acquirer.release();
+        worker.await.unwrap();
         assert_eq!(moving.await.unwrap()["complete"], true);
         let state = async || client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"].clone();
         assert_eq!(state().await, true);
