@@ -41,6 +41,7 @@ python() {
     local package=$folder/card_payments_client
     PATH=$tools:$PATH quietly openapi-python-client generate --path "$document" --output-path "$package" --meta none --overwrite --fail-on-warning
     cp "$here"/python/src/*.py "$package"
+    sed -i 's/httpx.TimeoutException: If the request takes longer than Client.timeout./NoResponse: If there is no response, also after repeating./' "$package"/api/*/*.py
     known_events "$package/known_events.py"
     touch "$package/py.typed"
     manifest pyproject.toml

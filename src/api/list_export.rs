@@ -254,7 +254,8 @@ fn cell(record: &Value, column: &str) -> String {
     match column.split('.').fold(record, |record, field| &record[field]) {
         Value::Null => String::new(),
         Value::String(text) => defused(text),
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+        other @ (Value::Array(_) | Value::Object(_)) => defused(&other.to_string()),
+        other @ (Value::Bool(_) | Value::Number(_)) => other.to_string(),
     }
 }
 
@@ -313,7 +314,7 @@ mod tests {
     fn texts_that_begin_like_formulas_are_defused_and_numbers_are_not() {
         let record = json!({
             "a": "=1+1", "b": "@x", "c": "x=1", "n": -5, "none": null, "yes": true, "of": { "it": "+1" }, "list": [1, "-"],
-            "after": " \u{a0}=1+1", "line": "\n=1", "blank": " x", "second": "x;=1+1;\t @y;z-1",
+            "after": " \u{a0}=1+1", "line": "\n=1", "blank": " x", "second": "x;=1+1;\t @y;z-1", "nested": { "k": ";=1+1;" },
         });
         for (column, text) in [
             ("a", "'=1+1"),
@@ -325,6 +326,7 @@ mod tests {
             ("of.it", "'+1"),
             ("list", "[1,\"-\"]"),
             ("second", "x;'=1+1;'\t' @y;z-1"),
+            ("nested", "{\"k\":\";'=1+1;\"}"),
             ("after", "' \u{a0}=1+1"),
             ("line", "'\n=1"),
             ("blank", " x"),

@@ -85,6 +85,12 @@ func (e *NoResponseError) Error() string { return fmt.Sprintf("there was no resp
 // Unwrap returns Err.
 func (e *NoResponseError) Unwrap() error { return e.Err }
 
+// Timeout says whether it took too long, as a net.Error does.
+func (e *NoResponseError) Timeout() bool {
+	var timed interface{ Timeout() bool }
+	return errors.As(e.Err, &timed) && timed.Timeout()
+}
+
 // Result returns what an operation's Execute returns, with an *Error for a refusal: Result(client.ChargesAPI.ListCharges(ctx).Execute()).
 func Result[T any](record T, response *http.Response, err error) (T, error) {
 	return record, Done(response, err)

@@ -64,7 +64,9 @@ pub(in crate::services) async fn plan_erasure(
     let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(due_at));
     let row = erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at };
     let again = OnConflict::columns([Column::AccountId, Column::Id])
-        .update_columns([Column::QuietAt, Column::DueAt, Column::ErasedAt])
+        .update_columns([Column::QuietAt, Column::DueAt])
+        // One that had begun stays so.
+        .update_columns(erased_at.map(|_| Column::ErasedAt))
         .to_owned();
     let planned = erasure::Entity::insert(row.clone().into_active_model()).on_conflict(again);
     planned.exec_without_returning(tx).await?;

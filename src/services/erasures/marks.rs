@@ -73,7 +73,7 @@ async fn plan(ctx: &Context, owner: &account::Model, customer: CustomerToken) ->
     let plan = (owner.id, customer, now, ctx.clock.now());
     let unit = ctx.store.write(plan, async |tx, (account, customer, now, wall)| {
         let cards = JsonText::encode(&[(); 0])?;
-        let row = plan_erasure(tx, (*account, *customer), cards, (*now, *now), None).await?;
+        let row = plan_erasure(tx, (*account, *customer), cards, (*now, *now), Some(*now)).await?;
         // At once: a renewal may be due.
         person::delete_customer(tx, &row, *now).await?;
         let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));

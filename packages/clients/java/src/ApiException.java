@@ -32,26 +32,32 @@ public class ApiException extends RuntimeException {
         SERVER_ERROR,
         /** There was no response: repeat the request later, under {@link #idempotencyKey}. */
         NO_RESPONSE,
-        /** Another refusal: {@link #code} says which. */
+        /** Another refusal: {@link #code} says which. Or a response that cannot be read: look before you repeat. */
         OTHER
     }
 
     private final int status;
     private final String requestId;
     private final String idempotencyKey;
+    private final boolean isLost;
     private final transient ErrorBody body;
 
-    /** Without a request: it could not be made, or its response not be read. */
+    /** Without a status: the request could not be made, or its response not be read. */
     public ApiException(Throwable cause) {
-        this(cause, null);
+        this(cause, null, false);
     }
 
     /** Without a response: the connection was lost. */
     public ApiException(Throwable cause, String idempotencyKey) {
+        this(cause, idempotencyKey, true);
+    }
+
+    private ApiException(Throwable cause, String idempotencyKey, boolean isLost) {
         super(cause);
         this.status = 0;
         this.requestId = null;
         this.idempotencyKey = idempotencyKey;
+        this.isLost = isLost;
         this.body = new ErrorBody();
     }
 
@@ -61,6 +67,7 @@ public class ApiException extends RuntimeException {
         this.status = status;
         this.requestId = null;
         this.idempotencyKey = null;
+        this.isLost = false;
         this.body = new ErrorBody();
     }
 
@@ -74,6 +81,7 @@ public class ApiException extends RuntimeException {
         this.status = status;
         this.requestId = requestId;
         this.idempotencyKey = idempotencyKey;
+        this.isLost = false;
         this.body = body;
     }
 
@@ -126,6 +134,9 @@ public class ApiException extends RuntimeException {
 
     /** What it is. */
     public Kind kind() {
+        if (isLost) {
+            return Kind.NO_RESPONSE;
+        }
         if (code() != null && DECLINES.contains(code())) {
             return Kind.CARD_DECLINED;
         }
@@ -136,8 +147,6 @@ public class ApiException extends RuntimeException {
             return Kind.SERVER_ERROR;
         }
         switch (status) {
-            case 0:
-                return Kind.NO_RESPONSE;
             case 401:
                 return Kind.UNAUTHORIZED;
             case 404:
