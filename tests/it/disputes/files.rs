@@ -386,7 +386,8 @@ fn two_hundred_uploads_at_once_take_little_memory_whatever_they_bring() {
     });
     let kept = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 200")).count();
     let refused = answers.iter().filter(|answer| is_refused(answer)).count();
-    assert_eq!((kept + refused, kept >= 128), (200, true), "{kept} kept, {refused} refused");
+    // Of 128 at once an account leaves an eighth to others.
+    assert_eq!((kept + refused, kept >= 112), (200, true), "{kept} kept, {refused} refused");
     assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), kept);
     if let Some(peak) = peak {
         println!("at most {} MiB", peak / 1024);
