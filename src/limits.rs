@@ -254,6 +254,8 @@ pub const CLOCK_MOVE_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 pub const CLOCK_LEASE: TimeSpan = TimeSpan::seconds(5);
 /// The interval at which a move renews its lease, however long a step takes.
 pub const CLOCK_LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(1);
+/// The pause after which a cardholder's second request looks again for the acquirer's answer to the first.
+pub const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause after which a move polls again for work that another process has leased, and repeats a call that was not answered;
 /// each pause is twice as long as the one before.
 pub const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);

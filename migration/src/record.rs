@@ -5,8 +5,6 @@ use sea_orm_migration::prelude::*;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
-use crate::sql::WITHOUT_TIMEOUTS;
-
 /// The table that records which steps have run, and when: seconds since 1970.
 pub const RECORD: &str = "seaql_migrations";
 
@@ -14,8 +12,14 @@ pub const RECORD: &str = "seaql_migrations";
 const SQLITE_RECORD: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations \
      (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
 
-/// Servers that start at the same time run a step one after the other: all but the first find it done.
-const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock(hashtext('migrated ' || current_schema()))";
+/// What goes before a step of PostgreSQL, which sends no notices. A step may run longer than a request. Servers that start at the same
+/// time run it one after the other: all but the first find it done. It waits for a table only briefly, because behind it all who want
+/// the table wait as well: then it fails, and may be run again. Longer than `deadlock_timeout`, after which it stops an autovacuum.
+const BEFORE_STEP: &str = "SET LOCAL client_min_messages = warning; \
+     SET LOCAL statement_timeout = 0; \
+     SET LOCAL lock_timeout = 0; \
+     SELECT pg_advisory_xact_lock(hashtext('migrated ' || current_schema())); \
+     SET LOCAL lock_timeout = '2s'";
 
 /// Returns the names of a migrator's steps, in order.
 pub fn names<M: MigratorTrait>() -> Vec<String> {
@@ -58,7 +62,7 @@ pub async fn run<M: MigratorTrait>(
     loop {
         let transaction = database.begin().await?;
         if database.get_database_backend() == DbBackend::Postgres {
-            transaction.execute_unprepared(&format!("{WITHOUT_TIMEOUTS} {ONE_BY_ONE}")).await?;
+            transaction.execute_unprepared(BEFORE_STEP).await?;
         } else {
             transaction.execute_unprepared(SQLITE_RECORD).await?;
         }

@@ -14,10 +14,6 @@ pub struct Sql {
     pub sqlite: &'static str,
 }
 
-/// Settings of a step: it may run longer than a request, and wait longer for locks. PostgreSQL sends no notices.
-pub(crate) const WITHOUT_TIMEOUTS: &str =
-    "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL client_min_messages = warning;";
-
 impl Sql {
     /// No SQL at all: what a step does not name.
     pub const NONE: Self = Self { both: "", postgres: "", sqlite: "" };
@@ -28,7 +24,7 @@ impl Sql {
         let backend = manager.get_database_backend();
         let mut sql = self.text(backend);
         if backend == DbBackend::Postgres {
-            sql = format!("{WITHOUT_TIMEOUTS} DO $step$ BEGIN {sql} END $step$");
+            sql = format!("DO $step$ BEGIN {sql} END $step$");
         }
         manager.get_connection().execute_unprepared(&sql).await.map(drop)
     }

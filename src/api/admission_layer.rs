@@ -33,7 +33,9 @@ pub async fn admit(State(app): State<AppState>, mut request: Request, next: Next
         return refused(code);
     }
     // A document is the same bytes for all readers, and HEAD has no body.
-    let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
+    let path = request.uri().path();
+    let keeps =
+        request.method() == Method::GET && ["/1/", "/dashboard"].iter().any(|of| path.starts_with(of));
     let mut response = write_request::replay_after_conflict(&app, request, next).await;
     if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
         // Boxed, so that each request need not have its memory.

@@ -7,7 +7,7 @@ use super::charges::NOT_AUTHORISED;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
 use super::operations::{Operations, routes};
-use super::sandbox::OrderedOutcome;
+use super::sandbox::SandboxHeaders;
 use super::state::AppState;
 use super::write_request::PaymentRequest;
 use crate::error::Error;
@@ -41,13 +41,13 @@ const UNANSWERED: (ErrorCode, &str) =
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
 pub async fn create_authorisation(
     State(app): State<AppState>,
-    outcome: OrderedOutcome,
+    sandbox: SandboxHeaders,
     request: PaymentRequest,
 ) -> Result<Created<Authorisation>, Error> {
-    let (app, outcome) = (&app, &outcome);
+    let (app, sandbox) = (&app, &sandbox);
     let service = |caller, input: Input| async move {
         let params = input.params::<NewAuthorisation>();
-        authorisations::create(&app.ctx, &caller, params, outcome.word()).await
+        authorisations::create(&app.ctx, &caller, params, sandbox.outcome.as_deref()).await
     };
     request.answer(app, service).await
 }
@@ -93,7 +93,11 @@ pub async fn void_authorisation(
     request: PaymentRequest,
 ) -> Result<Shown<Authorisation>, Error> {
     let (app, token) = (&app, &token);
-    let service = |caller, _| async move { authorisations::void(&app.ctx, &caller, token).await };
+    let service = |caller, input: Input| async move {
+        // The account may have become strict since the parameters were read.
+        input.refuse_unknown()?;
+        authorisations::void(&app.ctx, &caller, token).await
+    };
     request.answer(app, service).await
 }
 

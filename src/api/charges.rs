@@ -7,7 +7,7 @@ use super::auth::AccountAndRecord;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters, declines};
 use super::operations::{Operations, routes};
-use super::sandbox::{OrderedChallenge, OrderedOutcome};
+use super::sandbox::SandboxHeaders;
 use super::state::AppState;
 use super::write_request::PaymentRequest;
 use crate::error::Error;
@@ -56,16 +56,15 @@ const UNANSWERED: (ErrorCode, &str) =
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
     State(app): State<AppState>,
-    outcome: OrderedOutcome,
-    challenge: OrderedChallenge,
+    sandbox: SandboxHeaders,
     request: PaymentRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let (app, outcome, challenge) = (&app, &outcome, &challenge);
+    let (app, sandbox) = (&app, &sandbox);
     let service = |caller, input: Input| {
         Box::pin(async move {
             let info = ChargeRequestInfo {
-                outcome: outcome.word(),
-                challenge: challenge.word(),
+                outcome: sandbox.outcome.as_deref(),
+                challenge: sandbox.challenge.as_deref(),
                 base_url: &app.info.base_url,
             };
             charges::create(&app.ctx, &caller, input.params(), info).await
@@ -156,7 +155,11 @@ pub async fn void_charge(
     request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
     let (app, token) = (&app, &token);
-    let service = |caller, _| async move { charges::void(&app.ctx, &caller, token).await };
+    let service = |caller, input: Input| async move {
+        // The account may have become strict since the parameters were read.
+        input.refuse_unknown()?;
+        charges::void(&app.ctx, &caller, token).await
+    };
     request.answer(app, service).await
 }
 

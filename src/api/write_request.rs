@@ -6,6 +6,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::request_context;
 use entity::AccountToken;
 use entity::api_key::KeyKind;
 use futures::TryFutureExt;
@@ -76,6 +77,11 @@ impl PaymentRequest {
         match &answer {
             // Any other error says nothing of what is committed.
             Err(error) if (400..500).contains(&error.code().status()) => {}
+            // [`replay_after_conflict`] may find an earlier answer, which a key that has ended is not shown.
+            Err(_) if request_context::has_not_begun() => {
+                Box::pin(current_account(app, &caller.account)).await?;
+                return answer;
+            }
             _ => return answer,
         }
         let changed = Box::pin(current_account(app, &caller.account)).await?;
@@ -336,6 +342,7 @@ pub async fn replay_after_conflict(app: &AppState, mut request: Request, next: N
     let response = next.run(request).await;
     let Some((account, claim)) = slot.0.get() else { return response };
     let is_refused = response.status().is_client_error() && response.status() != StatusCode::UNAUTHORIZED;
+    let is_refused = is_refused || request_context::has_not_begun();
     let answer = if is_refused && !claim.is_owned() {
         match idempotency::find_response(app, *account, claim).await {
             // Its key is free.

@@ -16,9 +16,10 @@ use card_payments::config::{
 };
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::recorder::Recorder;
-use card_payments::workers;
+use card_payments::services::Ctx;
+use card_payments::workers::{self, WorkerHandles};
 use clap::Args;
-use outbound::trace_export;
+use outbound::trace_export::{self, ExporterHandle};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -151,25 +152,30 @@ pub async fn serve(
         server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
         leave
     );
-    // Payments whose client has hung up, and deliveries.
-    app.ctx.tasks.close();
-    if timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
-        working.stop().await;
-    } else {
-        tracing::warn!("payments are still in flight; they are recovered at the next start");
-    }
-    workers::write_counts(&app.ctx).await;
-    if let Err(error) = app.ctx.memory.request_log.write(&app.ctx.store, None).await {
-        tracing::warn!(%error, "some requests are missing in the log of requests");
-    }
-    if let Some(exporting) = exporting {
-        exporting.stop().await;
-    }
+    shut_down(&app.ctx, working, exporting).await;
     // A server that was never ready keeps no account.
     if left? {
         files.export(&app.ctx).await?;
     }
     Ok(())
+}
+
+/// Ends the work of a server that answers no more, and writes what is in memory only.
+async fn shut_down(ctx: &Ctx, working: WorkerHandles, exporting: Option<ExporterHandle>) {
+    // Payments whose client has hung up, and deliveries.
+    ctx.tasks.close();
+    if timeout(SHUTDOWN, ctx.tasks.wait()).await.is_ok() {
+        working.stop().await;
+    } else {
+        tracing::warn!("payments are still in flight; they are recovered at the next start");
+    }
+    workers::write_counts(ctx).await;
+    if let Err(error) = ctx.memory.request_log.write(&ctx.store, None).await {
+        tracing::warn!(%error, "some requests are missing in the log of requests");
+    }
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
 }
 
 /// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the

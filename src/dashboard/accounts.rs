@@ -144,7 +144,7 @@ async fn chosen(app: &DashboardState, request: Request) -> Result<Response, Erro
     let Some(token) = found else {
         let form = SentForm::sent_to(ACCOUNTS);
         form.keep(&input);
-        let error = ErrorPage::from(ErrorCode::NotFound).beside("account");
+        let error = ErrorPage::from(ErrorCode::NotFound).with_field("account");
         let page = error.on(accounts_page(app, &session, None).await?, &form);
         return Ok(layout::alone_with(app, page.into_response(), Some(&session)));
     };

@@ -167,15 +167,17 @@ pub async fn request(
     form: VerifiedForm,
 ) -> FormResult {
     let kind = ApprovalKind::from_code(&kind).ok_or(ErrorCode::NotFound)?;
-    let request = asked(kind, &form.input);
+    let request = read_request(kind, &form.input);
     match approvals::request(&app, &form.caller.account, request).await {
-        Err(error) if error.code() == ErrorCode::NotFound => Err(ErrorPage::from(error).beside("subject")),
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            Err(ErrorPage::from(error).with_field("subject"))
+        }
         Err(error) => Err(error.into()),
         Ok(()) => Ok(Redirect::to(APPROVALS)),
     }
 }
 
-fn asked(kind: ApprovalKind, input: &Input) -> ApprovalRequest {
+fn read_request(kind: ApprovalKind, input: &Input) -> ApprovalRequest {
     let RequestForm { subject, rights } = input.params().value;
     let sent = input.tree();
     let parameters = match kind {

@@ -381,7 +381,7 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             tracing::warn!(address = address.map(field::display), "the dashboard refused a key");
-            let refusal = Refusal::beside("key", ErrorCode::Unauthorized.description());
+            let refusal = Refusal::with_field("key", ErrorCode::Unauthorized.description());
             let page = SentForm::sent_to(SIGN_IN).shown_on(layout::sign_in(app, &to, None), &refusal);
             Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }

@@ -4,26 +4,24 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::FailureCode;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::format::Tone;
 use super::layout::{FormResult, PageContent, PageResult};
-use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, Listing, column};
 use super::questions::{Question, asking};
 use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
 use crate::api::extract::{Input, Path};
-use crate::error::{Error, ErrorCode};
+use crate::error::ErrorCode;
 use crate::params::{self, Search};
 use crate::services::charges::attempt_params::{AttemptSearch, AttemptState};
 use crate::services::charges::params::Capture;
 use crate::services::charges::view::Charge;
 use crate::services::disputes::params::DisputeSearch;
-use crate::services::page::ListPage;
 use crate::services::refunds::params::NewRefund;
 use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::params::DecidedRefund;
@@ -107,11 +105,7 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &more).await
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Charge> {
     async move {
         if is_test(app) {
             let search = AttemptSearch::read(&LIST.search_parameters(input), charges::search::SORTS);

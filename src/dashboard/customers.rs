@@ -2,20 +2,17 @@
 
 use axum::extract::State;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
+use super::list::{Column, Field, FieldInput, ListView, Listing, OWN_DAYS, column, table};
 use super::record::{Record, brief, facts, first_page, longest_page, traces, words};
 use super::state::DashboardState;
 use super::{charges, is_test, subscriptions};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
 use crate::params::Search;
 use crate::services::customers::view::Customer;
-use crate::services::page::ListPage;
 use crate::services::{Account, charges as all_charges, customers, subscriptions as all_subscriptions};
 
 pub static LIST: ListView<Customer> = ListView {
@@ -49,11 +46,7 @@ fn name(customer: &Record) -> String {
     format!("{} {}", customer.text("/first_name"), customer.text("/last_name")).trim().to_owned()
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Customer>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Customer> {
     async move {
         match LIST.searched(input) {
             None => customers::list(app, account, input.paging().valid()?).await,
@@ -71,11 +64,6 @@ const CARDS: [Column; 4] = [
     }),
     column("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
 ];
-
-/// Lists the customers, newest first.
-pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    LIST.page(&app, &user, &input, &html! {}).await
-}
 
 pub async fn show(
     State(app): State<DashboardState>,

@@ -4,23 +4,20 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::dispute::DisputeStatus;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
-use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, Listing, column, table};
 use super::questions::asking;
 use super::record::{Record, facts, traces, words};
 use super::state::DashboardState;
 use super::{evidence, figures, is_test};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
 use crate::services::Account;
 use crate::services::disputes::params::{DecidedDispute, DisputeSearch};
 use crate::services::disputes::view::Dispute;
 use crate::services::disputes::{self, find, state};
-use crate::services::page::ListPage;
 
 pub static LIST: ListView<Dispute> = ListView {
     title: "Disputes",
@@ -74,11 +71,7 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &funnel).await
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Dispute>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Dispute> {
     async move {
         match LIST.searched(input) {
             None => disputes::list(app, account, input.sorting(find::SORTS)).await,

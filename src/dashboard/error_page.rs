@@ -42,7 +42,7 @@ impl<E: Into<Error>> From<E> for ErrorPage {
 impl ErrorPage {
     /// Returns the same page, which says beside this field what is wrong, unless it names others.
     #[must_use]
-    pub fn beside(mut self, field: &str) -> Self {
+    pub fn with_field(mut self, field: &str) -> Self {
         if let Some(refusal) = self.1.as_mut().filter(|refusal| refusal.faults.is_empty()) {
             refusal.faults.push(FieldMessage::bare(field, &refusal.description));
         }

@@ -3,20 +3,18 @@
 use axum::extract::State;
 use entity::event::EventType;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::list::{Field, FieldInput, ListView, column, table};
+use super::list::{Field, FieldInput, ListView, Listing, column, table};
 use super::record::{Record, facts, words};
 use super::state::DashboardState;
 use super::webhooks::LIST as WEBHOOKS;
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
 use crate::services::events::params::EventSearch;
 use crate::services::events::view::Event;
-use crate::services::page::{AwaitedList, ListPage};
+use crate::services::page::AwaitedList;
 use crate::services::{Account, events, webhooks};
 
 pub static LIST: ListView<Event> = ListView {
@@ -43,16 +41,7 @@ pub static LIST: ListView<Event> = ListView {
     find,
 };
 
-/// Lists the events, newest first.
-pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    LIST.page(&app, &user, &input, &html! {}).await
-}
-
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Event>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Event> {
     async move {
         let search = EventSearch::read(&LIST.parameters(input));
         let list = events::list(app, account, search).await?;

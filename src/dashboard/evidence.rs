@@ -116,7 +116,8 @@ pub async fn add(
     let Params { value: EvidenceForm { kind, text }, mut faults } = form.input.params();
     let mut changes = Map::new();
     if let Some(text) = non_blank(text.as_deref()) {
-        changes.insert(format!("{}_text", kind.code()), text.into());
+        // A browser counts the end of a line as one letter, and sends two.
+        changes.insert(format!("{}_text", kind.code()), text.replace("\r\n", "\n").into());
     }
     let (_, of_text) = read(&changes).kinds();
     faults.append(of_text);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::AcquirerFaults;
@@ -386,12 +386,12 @@ impl Asset {
         Self { address: format!("{path}?{hash}"), content_type, text }
     }
 
-    pub fn answer(&self) -> Response {
-        let headers = [
-            (header::CONTENT_TYPE, self.content_type),
-            (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        ];
-        (headers, self.text).into_response()
+    /// Answers a request for the address. By the hash of another release, of which a server may run beside this one, a browser must not keep
+    /// the file.
+    pub fn answer(&self, requested: &Uri) -> Response {
+        let is_own = requested.path_and_query().is_some_and(|requested| *requested == *self.address);
+        let kept = is_own.then_some((header::CACHE_CONTROL, "public, max-age=31536000, immutable"));
+        ([(header::CONTENT_TYPE, self.content_type)], AppendHeaders(kept), self.text).into_response()
     }
 }
 

@@ -133,9 +133,11 @@ pub const OWN_DAYS: [Field; 2] = [
     Field { name: "end_date", label: "Before the day", input: FieldInput::OwnDay },
 ];
 
+/// The page of a list that a request asks for.
+pub type Listing<'r, T> = BoxFuture<'r, Result<ListPage<T>, Error>>;
+
 /// Returns the page of a list that a request asks for.
-type Find<T> =
-    for<'r> fn(&'r DashboardState, &'r Account, &'r Input) -> BoxFuture<'r, Result<ListPage<T>, Error>>;
+type Find<T> = for<'r> fn(&'r DashboardState, &'r Account, &'r Input) -> Listing<'r, T>;
 
 /// A section's list, with the parameters of the API's own.
 pub struct ListView<T> {
@@ -244,6 +246,13 @@ impl<T: Serialize + 'static> ListView<T> {
             return Ok(PageContent::bare(self.title, content));
         }
         Ok(PageContent::new(same, self.title, content))
+    }
+
+    /// Returns the route of the list as a page, with nothing after it.
+    pub fn route(&'static self) -> MethodRouter<DashboardState> {
+        get(async |State(app): State<DashboardState>, user: AccountSession, input: Input| {
+            self.page(&app, &user, &input, &html! {}).await
+        })
     }
 
     /// Returns the route of the list as CSV.

@@ -46,6 +46,7 @@ mod transfers;
 mod webhooks;
 
 use axum::Router;
+use axum::http::Uri;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::any;
@@ -157,9 +158,9 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
         .route_layer(from_fn_with_state((app.clone(), shown), auth::require_session))
         .merge(unguarded)
         .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
-        .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
-        .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
-        .route("/dashboard/favicon.svg", get(async || layout::ICON.answer()))
+        .route("/dashboard/dashboard.css", get(async |address: Uri| layout::STYLE.answer(&address)))
+        .route("/dashboard/dashboard.js", get(async |address: Uri| layout::SCRIPT.answer(&address)))
+        .route("/dashboard/favicon.svg", get(async |address: Uri| layout::ICON.answer(&address)))
         .with_state(app)
 }
 
@@ -172,16 +173,16 @@ fn shown() -> Router<DashboardState> {
         .route(SEARCH, get(search::show))
         .route("/dashboard/charges", get(charges::list))
         .route("/dashboard/charges/{token}", get(charges::show))
-        .route("/dashboard/customers", get(customers::list))
+        .route("/dashboard/customers", customers::LIST.route())
         .route("/dashboard/customers/{token}", get(customers::show))
-        .route("/dashboard/subscriptions", get(subscriptions::list))
+        .route("/dashboard/subscriptions", subscriptions::LIST.route())
         .route("/dashboard/subscriptions/{token}", get(subscriptions::show))
-        .route("/dashboard/transfers", get(transfers::list))
+        .route("/dashboard/transfers", transfers::LIST.route())
         .route("/dashboard/transfers/{token}", get(transfers::show))
         .route("/dashboard/disputes", get(disputes::list))
         .route("/dashboard/disputes/{token}", get(disputes::show))
         .route("/dashboard/card_testing", get(card_testing::show))
-        .route("/dashboard/events", get(events::list))
+        .route("/dashboard/events", events::LIST.route())
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))

@@ -42,7 +42,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// Creates the refusal of one field.
-    pub fn beside(field: &str, description: &str) -> Self {
+    pub fn with_field(field: &str, description: &str) -> Self {
         let faults = vec![FieldMessage::bare(field, description)];
         Self { description: description.to_owned(), code: None, faults }
     }

@@ -3,21 +3,19 @@
 use axum::extract::State;
 use entity::token::is_token;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::address::Address;
 use super::auth::AccountSession;
 use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
-use super::list::{Field, FieldInput, ListView, column};
+use super::list::{Field, FieldInput, ListView, Listing, column};
 use super::record::{self, Record, facts, words};
 use super::state::DashboardState;
 use super::{figures, resend};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
 use crate::services::Account;
-use crate::services::page::{AwaitedList, ListPage};
+use crate::services::page::AwaitedList;
 use crate::services::sandbox::request_params::RequestSearch;
 use crate::services::sandbox::request_view::LoggedRequest;
 use crate::services::sandbox::requests;
@@ -63,11 +61,7 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &latencies).await
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<LoggedRequest>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, LoggedRequest> {
     async move {
         let search = RequestSearch::read(&LIST.parameters(input));
         requests::search(app, account, search).await?.page(app).await

@@ -4,19 +4,16 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
-use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
+use super::list::{Column, Field, FieldInput, ListView, Listing, OWN_DAYS, column, table};
 use super::questions::{Question, asking};
 use super::record::{Record, facts, longest_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
-use crate::services::page::ListPage;
 use crate::services::sandbox::statistics::coming_bills;
 use crate::services::subscriptions::search_params::SubscriptionSearch;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
@@ -58,11 +55,7 @@ fn states() -> Vec<&'static str> {
     seen.map(|state| state.code()).collect()
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Subscription>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Subscription> {
     async move {
         match LIST.searched(input) {
             None => subscriptions::list(app, account, input.paging().valid()?).await,
@@ -78,11 +71,6 @@ const ENTRIES: [Column; 4] = [
     column("Amount", |entry| entry.money("/amount")).figures(),
     column("What", |entry| entry.state("/annotation")),
 ];
-
-/// Lists the subscriptions, newest first.
-pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    LIST.page(&app, &user, &input, &html! {}).await
-}
 
 pub async fn show(
     State(app): State<DashboardState>,

@@ -2,20 +2,17 @@
 
 use axum::extract::State;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::html;
 
 use super::address::Address;
 use super::auth::AccountSession;
 use super::is_test;
 use super::layout::{PageContent, PageResult};
-use super::list::{self, Column, DAYS, Field, FieldInput, ListView, column};
+use super::list::{self, Column, DAYS, Field, FieldInput, ListView, Listing, column};
 use super::record::{Record, brief, facts, traces, words};
 use super::state::DashboardState;
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
 use crate::params::Search;
-use crate::services::page::ListPage;
 use crate::services::transfers::view::Transfer;
 use crate::services::{Account, transfers};
 
@@ -51,16 +48,7 @@ const LINES: [Column; 4] = [
     column("Charge", |line| line.token("/token")),
 ];
 
-/// Lists the transfers, newest first.
-pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    LIST.page(&app, &user, &input, &html! {}).await
-}
-
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Transfer>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Transfer> {
     async move {
         match LIST.searched(input) {
             None => transfers::list(app, account, input.paging().valid()?).await,

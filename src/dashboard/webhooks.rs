@@ -5,18 +5,15 @@ use axum::response::Redirect;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
-use super::list::{Field, FieldInput, ListView, column};
+use super::list::{Field, FieldInput, ListView, Listing, column};
 use super::record::{Record, facts, words};
 use super::state::DashboardState;
 use super::{endpoints, inboxes, is_test, timelines};
 use crate::api::extract::{Input, Path};
-use crate::error::Error;
-use crate::services::page::ListPage;
 use crate::services::webhooks::params::WebhookSearch;
 use crate::services::webhooks::state::{WebhookAction, next};
 use crate::services::webhooks::view::Webhook;
@@ -53,11 +50,7 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession, input
     LIST.page(&app, &user, &input, &more).await
 }
 
-fn find<'r>(
-    app: &'r DashboardState,
-    account: &'r Account,
-    input: &'r Input,
-) -> BoxFuture<'r, Result<ListPage<Webhook>, Error>> {
+fn find<'r>(app: &'r DashboardState, account: &'r Account, input: &'r Input) -> Listing<'r, Webhook> {
     async move { webhooks::list(app, account, WebhookSearch::read(&LIST.parameters(input)).valid()?).await }
         .boxed()
 }

@@ -60,9 +60,14 @@ impl LoggableFilter<'_> {
         match value {
             Value::Object(fields) => {
                 let shown = fields.iter().filter_map(|(name, field)| {
-                    let name_shown = if is_plain_name(name) { name } else { "?" };
+                    let is_shown = is_plain_name(name) || is_index(name);
                     let dot = if path.is_empty() { "" } else { "." };
-                    Some((name.clone(), self.shown(field, &format!("{path}{dot}{name_shown}"))?))
+                    let inner = format!("{path}{dot}{}", if is_plain_name(name) { name } else { "?" });
+                    if !is_shown {
+                        self.hide(&inner);
+                        return None;
+                    }
+                    Some((name.clone(), self.shown(field, &inner)?))
                 });
                 Some(shown.collect::<Map<_, _>>()).filter(|fields| !fields.is_empty()).map(Value::Object)
             }
@@ -95,6 +100,11 @@ impl LoggableFilter<'_> {
     }
 }
 
+/// Returns whether a name is the place in a list, as forms write it.
+fn is_index(name: &str) -> bool {
+    (1..=2).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn cut(text: &str) -> String {
     match text.char_indices().nth(LOGGED_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -104,6 +114,8 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use base::secret::{Secret, Withheld};
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
@@ -118,6 +130,13 @@ mod tests {
     #[expect(dead_code, reason = "only read into")]
     struct Inner {
         plain: String,
+    }
+
+    #[derive(Deserialize, Validate)]
+    #[expect(dead_code, reason = "only read into")]
+    struct Maps {
+        rights: BTreeMap<String, String>,
+        lists: BTreeMap<String, String>,
     }
 
     #[derive(Deserialize, Validate)]
@@ -194,6 +213,14 @@ mod tests {
         });
         let hidden = ["amount", "capture", "text.number", "crad"];
         assert_eq!(shown::<Sample>(&sent), (json!({}), hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn an_open_value_under_a_name_that_is_no_word_is_not_shown() {
+        let sent =
+            json!({ "rights": { "charges": "read", "4200000000000000": "read" }, "lists": { "0": "x" } });
+        let open = json!({ "rights": { "charges": "read" }, "lists": { "0": "x" } });
+        assert_eq!(shown::<Maps>(&sent), (open, vec!["rights.?".to_owned()]));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use acquirer::{CardInfo, NoAnswer};
 use base::card_number::CardNumber;
+use base::request_context;
 use entity::{Currency, Rate};
 
 use super::context::Context;
@@ -40,5 +41,6 @@ pub async fn accepted_currency(ctx: &Context, code: Option<&str>) -> Result<Opti
 /// time.
 fn silent(NoAnswer: NoAnswer) -> Error {
     metrics::counter!("card_payments_acquirer_silent_total").increment(1);
+    request_context::mark_not_begun();
     ErrorCode::ServiceUnavailable.into()
 }

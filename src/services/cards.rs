@@ -50,7 +50,7 @@ pub async fn store(ctx: &Context, caller: &Caller, params: Params<NewCard>) -> R
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Card, Error> {
     let id = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = find(ctx, account, id).await?.ok_or(ErrorCode::NotFound)?;
-    let primary = primary_beside(ctx, account, &row).await?;
+    let primary = find_primary_id(ctx, account, &row).await?;
     Ok(Card::new(row, primary))
 }
 
@@ -66,7 +66,7 @@ pub fn has_expired(expiry: (i32, u32), now: Timestamp) -> bool {
 }
 
 /// Returns the primary card of the card's customer.
-pub async fn primary_beside(
+pub async fn find_primary_id(
     ctx: &Context,
     account: &Account,
     card: &card::Model,

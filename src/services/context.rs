@@ -21,7 +21,7 @@ use entity::{AccountToken, TimeSpan, Timestamp, Token, account};
 use futures::future::{BoxFuture, FutureExt};
 use outbound::Outbound;
 use outbound::blobs::Blobs;
-use sea_orm::{DeleteMany, EntityTrait};
+use sea_orm::{DeleteMany, EntityTrait, UpdateMany};
 use store::Tx;
 use tokio_util::task::TaskTracker;
 use vault::{OperatorKeys, Vault};
@@ -121,6 +121,12 @@ impl Context {
     /// not go too early; without a grace now.
     pub(super) fn end_after(&self, grace: TimeSpan) -> Timestamp {
         if grace == TimeSpan::ZERO { self.clock.now() } else { self.trusted.latest() + grace }
+    }
+
+    /// Updates rows in a unit of their own. Returns how many there were.
+    pub(super) async fn update<E: EntityTrait>(&self, rows: UpdateMany<E>) -> Result<u64, Error> {
+        let unit = self.store.write(rows, async |tx, rows| Ok(rows.clone().exec(tx).await?.rows_affected));
+        unit.await
     }
 
     /// Deletes rows in a unit of their own.

@@ -124,7 +124,7 @@ async fn stored(
         }
         (CardState::Unused, _) => Ok(Some(single(ctx, row).await?.into())),
         (CardState::Attached, Some(customer)) => {
-            let primary = cards::primary_beside(ctx, account, &row).await?;
+            let primary = cards::find_primary_id(ctx, account, &row).await?;
             Ok(Some(again(ctx, row, customer, primary).await?.into()))
         }
     }

@@ -87,7 +87,7 @@ pub async fn authenticate(
         let seen = Entity::update_many().col_expr(Column::SeenAt, Expr::value(wall.millis()));
         let seen = open(wall, seen.filter(Column::Hash.eq(hash.to_vec())));
         // It may have ended since it was read.
-        if update(ctx, seen).await? == 0 {
+        if ctx.update(seen).await? == 0 {
             return Ok(None);
         }
     }
@@ -196,11 +196,6 @@ fn ending(wall: Timestamp) -> UpdateMany<Entity> {
     Entity::update_many()
         .col_expr(Column::EndedAt, Expr::value(wall.millis()))
         .filter(Column::EndedAt.is_null())
-}
-
-async fn update(ctx: &Context, rows: UpdateMany<Entity>) -> Result<u64, Error> {
-    let unit = ctx.store.write(rows, async |tx, rows| Ok(rows.clone().exec(tx).await?.rows_affected));
-    unit.await
 }
 
 fn hash_of(vault: &Vault, secret: &[u8; 32]) -> [u8; 32] {

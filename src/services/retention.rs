@@ -34,7 +34,7 @@ impl DueWork for RetentionWork {
     }
 
     fn subject(row: &account::Model) -> DueRow {
-        DueRow { account: row.id, at: row.purge_at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.id, row.purge_at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
@@ -78,20 +78,8 @@ impl PurgeUnit {
     }
 
     async fn reschedule(&self, tx: &Tx) -> Result<(), Error> {
-        let oldest: Option<Timestamp> = event::Entity::owned_by(self.account.id)
-            .order_by_asc(event::Column::Id)
-            .select_only()
-            .column(event::Column::CreatedAt)
-            .into_tuple()
-            .one(tx)
-            .await?;
-        let of_log: Option<Timestamp> = logged_request::Entity::owned_by(self.account.id)
-            .order_by_asc(logged_request::Column::Id)
-            .select_only()
-            .column(logged_request::Column::LoggedAt)
-            .into_tuple()
-            .one(tx)
-            .await?;
+        let oldest = self.find_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?;
+        let of_log = self.find_oldest::<logged_request::Entity>(tx, logged_request::Column::LoggedAt).await?;
         let ahead = self.now - self.wall;
         let of_log = of_log.map_or(self.now, |logged_at| logged_at + ahead);
         let next = (Ord::min(oldest.unwrap_or(self.now), of_log) + self.kept).next_midnight();
@@ -100,6 +88,12 @@ impl PurgeUnit {
         let looked = account::Model { purge_at: next, ..self.account.clone() };
         tx.compare_and_swap(&self.account, &looked, &[Column::PurgeAt]).await?;
         Ok(())
+    }
+
+    /// Returns the time of the account's oldest row: ids are in the order of time.
+    async fn find_oldest<E: Listed>(&self, tx: &Tx, time: E::Column) -> Result<Option<Timestamp>, Error> {
+        let oldest = E::owned_by(self.account.id).order_by_asc(E::ID).select_only().column(time);
+        Ok(oldest.into_tuple::<Timestamp>().one(tx).await?)
     }
 
     /// Deletes expired requests. A log is never longer than a batch.

@@ -11,6 +11,7 @@ use entity::{AccountToken, Timestamp, TransferToken};
 use sea_orm::Select;
 use store::Tx;
 
+use super::accounts::access::{Access, access};
 use super::accounts::settings;
 use super::context::{Account, Context};
 use super::due_work::clocks;
@@ -41,7 +42,7 @@ impl DueWork for SettlementWork {
 
     fn subject(row: &account::Model) -> DueRow {
         let at = row.settles_at.unwrap_or(row.created_at);
-        DueRow { account: row.id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
@@ -84,10 +85,11 @@ impl SettleDayUnit {
         Ok(Some(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped }))
     }
 
-    /// Pays out the waiting lines if the balance covers them; otherwise they keep waiting.
+    /// Pays out the waiting lines if the account may pay out and the balance covers them; otherwise they keep waiting.
     async fn pay(&self, tx: &Tx, account: &Account) -> Result<bool, Error> {
-        let Some(own) = account.settings().bank_account_id.filter(|_| account.settings().transfers_enabled)
-        else {
+        let settings = account.settings();
+        let may_pay = settings.transfers_enabled && access(self.environment, settings.status) == Access::Full;
+        let Some(own) = settings.bank_account_id.filter(|_| may_pay) else {
             return Ok(false);
         };
         let Some(paid) = self.payable(tx).await? else { return Ok(false) };

@@ -29,5 +29,9 @@ if (!is_genuine($body, $id, $time, $_SERVER["HTTP_WEBHOOK_SIGNATURE"] ?? "")) {
 if (@fopen("$seen/$id", "x")) {
     $event = json_decode($body, true);
     error_log("{$event["token"]} {$event["type"]}");
+} elseif (!file_exists("$seen/$id")) {
+    // It cannot be written: the server sends the event again.
+    http_response_code(500);
+    exit;
 }
 http_response_code(204);

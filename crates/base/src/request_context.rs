@@ -35,6 +35,7 @@ pub struct RequestContext {
     rate: Mutex<Option<RateStatus>>,
     outcome: Mutex<RequestOutcome>,
     shed: AtomicBool,
+    not_begun: AtomicBool,
     // Whether the client wants unknown parameters refused, if it says so; and whether the account does.
     prefers_strict: Option<bool>,
     account_is_strict: AtomicBool,
@@ -192,6 +193,17 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
 /// Counts a wait that was over at once.
 pub fn count_wait(wait: Wait) {
     let _ = REQUEST_CONTEXT.try_with(|request| request.counter(wait).fetch_add(1, Ordering::Relaxed));
+}
+
+/// Marks the request as one that is refused before it has begun, even before its Idempotency-Key was claimed: an earlier request with the
+/// same key may have been answered.
+pub fn mark_not_begun() {
+    let _ = REQUEST_CONTEXT.try_with(|request| request.not_begun.store(true, Ordering::Relaxed));
+}
+
+/// Returns whether the request was refused before it had begun.
+pub fn has_not_begun() -> bool {
+    REQUEST_CONTEXT.try_with(|request| request.not_begun.load(Ordering::Relaxed)).unwrap_or_default()
 }
 
 /// Marks the request as one that is shed after it was admitted: its refusal is not logged, and its connection ends.

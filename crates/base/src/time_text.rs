@@ -2,6 +2,9 @@
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 
+/// 9999-12-31T23:59:59Z, in seconds since 1970.
+const LAST_SECOND: i64 = 253_402_300_799;
+
 /// Parses a day, which means its first moment in UTC, or a time, which is UTC without an offset.
 pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     // chrono also reads years of fewer than four digits, and drops decimals beyond the ninth.
@@ -27,8 +30,10 @@ pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     };
     let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok();
     let local = || text.parse().ok().or_else(no_seconds).map(|time: NaiveDateTime| time.and_utc());
-    // Other years do not fit a timestamp everywhere, and no clock here reaches them.
-    day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
+    // Other years do not fit a timestamp everywhere, and no clock here reaches them. Nor may the next whole second be of one.
+    let last = (LAST_SECOND, 0);
+    let moment = day().or_else(time).or_else(local)?;
+    (moment.year() >= 0 && (moment.timestamp(), moment.timestamp_subsec_nanos()) <= last).then_some(moment)
 }
 
 /// Returns whether a text has a year of at least four digits where a year stands: at its beginning, or behind the name of a month, at

@@ -261,21 +261,33 @@ pub(crate) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(),
 }
 
 /// Runs the migrations. Retries after a conflict with a server that serves requests, or with a migrator that takes no lock: it may
-/// have run the migration. A server that always loses has lost once per migration.
+/// have run the migration. A server that always loses has lost once per migration. For a table that a dump or another long statement
+/// uses, it tries without end: other servers use the table meanwhile.
 async fn run<M: MigratorTrait>(database: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
+    const PAUSE_WHILE_IN_USE: Duration = Duration::from_secs(2);
 
-    for _ in 0..M::migrations().len() + OTHER_TRIES {
-        match migration::run::<M>(database, on_step).await {
-            Err(DbErr::Exec(error) | DbErr::Query(error)) => {
-                tracing::debug!(%error, "a migration lost a race");
-            }
+    let (mut tries, mut has_warned) = (0, false);
+    loop {
+        let error = match migration::run::<M>(database, on_step).await {
+            Err(error @ (DbErr::Exec(_) | DbErr::Query(_))) => error,
             done => return done,
+        };
+        if answered(&error).as_deref() == Some(LOCK_NOT_AVAILABLE) {
+            if !has_warned {
+                tracing::warn!(%error, "a migration waits for a table that another statement uses: see pg_stat_activity");
+            }
+            has_warned = true;
+            tokio::time::sleep(PAUSE_WHILE_IN_USE).await;
+        } else if tries < M::migrations().len() + OTHER_TRIES {
+            tracing::debug!(%error, "a migration lost a race");
+            tries += 1;
+            tokio::time::sleep(PAUSE).await;
+        } else {
+            return Err(error);
         }
-        tokio::time::sleep(PAUSE).await;
     }
-    migration::run::<M>(database, on_step).await
 }
 
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
@@ -428,6 +440,9 @@ fn refuse_others(tables: Option<QueryResult>) -> Result<bool, ConnectError> {
     };
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(ours > 0) }
 }
+
+/// The code of PostgreSQL's refusal to wait any longer for a lock.
+pub(crate) const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 /// Returns the code of an error that the database itself returned.
 pub(crate) fn answered(error: &DbErr) -> Option<String> {

@@ -30,7 +30,7 @@ pub struct Unreadable;
 pub struct DecryptedPayload {
     /// The card inside.
     pub card: WalletCard,
-    /// The wallet's id of this payment, which reveals a second use.
+    /// The id of this payment, which reveals a second use: only the wallet can make another one.
     pub payment: Vec<u8>,
     /// The time, by the wall clock, until which the id must be remembered: then the payload is too old.
     pub until: Timestamp,

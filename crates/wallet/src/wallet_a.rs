@@ -97,7 +97,8 @@ impl WalletAToken {
         let key = symmetric_key(merchant.key.secret(), &ephemeral, &merchant.merchant_id);
         let plain: Plain = cipher(&key).decrypt(&nonce(), data.as_slice())?.into();
         let card = serde_json::from_slice::<PaymentData>(&plain)?.card()?;
-        Ok(DecryptedPayload { card, payment, until, merchant: None })
+        // Not the id of the transaction: what is signed does not say where it ends and the application's data begin.
+        Ok(DecryptedPayload { card, payment: Sha256::digest(&signed).to_vec(), until, merchant: None })
     }
 
     /// Encrypts payment data for the owner of a public key, and has it signed.

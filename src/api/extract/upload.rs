@@ -1,7 +1,9 @@
 //! A multipart body with a file, received piece by piece and never whole in memory.
 
+use std::pin::Pin;
+
 use axum::BoxError;
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
@@ -9,6 +11,7 @@ use base::request_context;
 use base::request_permits::release_permit;
 use bytes::Bytes;
 use futures::StreamExt;
+use futures::stream::Peekable;
 use http_body_util::Limited;
 use outbound::blobs::Upload;
 use serde_json::Value;
@@ -46,7 +49,14 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
     // It takes as long as the client's connection does.
     release_permit();
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let parts = Multipart::from_request(request.map(piece_by_piece), app).await;
+    let (head, body) = request.into_parts();
+    let mut pieces = body.into_data_stream().peekable();
+    // Whether a body of no announced length is empty is known once it ends.
+    if await_client(Pin::new(&mut pieces).peek()).await?.is_none() {
+        app.admission.enter(request_context::account()).await?;
+        return Ok((Input::from_request(Request::from_parts(head, Body::empty()), app).await?, None));
+    }
+    let parts = Multipart::from_request(Request::from_parts(head, piece_by_piece(pieces)), app).await;
     let (mut parts, mut form, mut upload) =
         (parts.map_err(|_| refusal(NO_MULTIPART))?, Form::default(), None);
     let (mut text_bytes, mut others) = (0, Vec::new());
@@ -80,9 +90,9 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
 }
 
 /// Cuts a body off if too much of it is outside of the parts' content: the multipart reader buffers all of that.
-fn piece_by_piece(body: Body) -> Body {
+fn piece_by_piece(pieces: Peekable<BodyDataStream>) -> Body {
     let mut came: u64 = 0;
-    let pieces = body.into_data_stream().map(move |piece| {
+    let pieces = pieces.map(move |piece| {
         if came.saturating_sub(request_context::upload_bytes()) > UPLOAD_AHEAD_BYTES_MAX {
             return Err(BoxError::from(BROKEN));
         }
@@ -135,12 +145,13 @@ async fn piece(part: &mut Field<'_>) -> Result<Option<Bytes>, Error> {
 async fn in_time<T>(
     next: impl Future<Output = Result<Option<T>, MultipartError>>,
 ) -> Result<Option<T>, Error> {
-    match timeout(UPLOAD_IDLE_TIMEOUT, next).await {
-        Ok(Ok(next)) => Ok(next),
-        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            Err(ErrorCode::PayloadTooLarge.into())
-        }
-        Ok(Err(_)) => Err(Error::explained(ErrorCode::BadRequest, BROKEN)),
-        Err(_) => Err(ErrorCode::GatewayTimeout.into()),
-    }
+    await_client(next).await?.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ErrorCode::PayloadTooLarge.into(),
+        _ => Error::explained(ErrorCode::BadRequest, BROKEN),
+    })
+}
+
+/// Waits for the client, but not too long.
+async fn await_client<T>(next: impl Future<Output = T>) -> Result<T, ErrorCode> {
+    timeout(UPLOAD_IDLE_TIMEOUT, next).await.map_err(|_| ErrorCode::GatewayTimeout)
 }

@@ -19,7 +19,7 @@ mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
 
-pub use outcome::{OrderedChallenge, OrderedOutcome, SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
+pub use outcome::{SANDBOX_CHALLENGE, SANDBOX_OUTCOME, SandboxHeaders};
 
 use super::operations::{Operations, routes};
 

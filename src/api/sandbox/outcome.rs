@@ -15,37 +15,22 @@ pub const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome
 /// The header that says how a verification with 3-D Secure goes.
 pub const SANDBOX_CHALLENGE: HeaderName = HeaderName::from_static("sandbox-challenge");
 
-/// The value of a `Sandbox-Outcome` header.
-pub struct OrderedOutcome(Option<String>);
-
-impl OrderedOutcome {
-    pub fn word(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
+/// The values of the sandbox's headers.
+pub struct SandboxHeaders {
+    /// The value of a `Sandbox-Outcome` header.
+    pub outcome: Option<String>,
+    /// The value of a `Sandbox-Challenge` header.
+    pub challenge: Option<String>,
 }
 
-impl FromRequestParts<AppState> for OrderedOutcome {
+impl FromRequestParts<AppState> for SandboxHeaders {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(ordered(&parts.headers, &SANDBOX_OUTCOME, app)))
-    }
-}
-
-/// The value of a `Sandbox-Challenge` header.
-pub struct OrderedChallenge(Option<String>);
-
-impl OrderedChallenge {
-    pub fn word(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-}
-
-impl FromRequestParts<AppState> for OrderedChallenge {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(ordered(&parts.headers, &SANDBOX_CHALLENGE, app)))
+        Ok(Self {
+            outcome: ordered(&parts.headers, &SANDBOX_OUTCOME, app),
+            challenge: ordered(&parts.headers, &SANDBOX_CHALLENGE, app),
+        })
     }
 }
 

@@ -24,8 +24,8 @@ use crate::services::sandbox::requests;
 #[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox",
     params(
         ("method" = Option<String>, Query, description = "The HTTP method of the requests; all methods if it is absent.",
-            extensions(("x-enum" = json!(["GET", "HEAD", "POST", "PUT", "DELETE"])))),
-        ("route" = Option<String>, Query, description = "The operation of the requests, such as `/1/charges/{charge_token}`; all operations if it is absent."),
+            extensions(("x-enum" = json!(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE", "_OTHER"])))),
+        ("route" = Option<String>, Query, description = "The operation of the requests, such as `/1/charges/{charge_token}`, or `unmatched`; all operations if it is absent."),
         ("status" = Option<i64>, Query, description = "The HTTP status of the responses; all if it is absent.", minimum = 100, maximum = 599),
         ("error" = Option<ErrorCode>, Query, description = "The error code of the responses; all responses if it is absent."),
         ("token" = Option<String>, Query, description = "A token in the path, the shown parameters or the error of the requests; all requests if it is absent."),

@@ -38,10 +38,10 @@ pub enum Key {
         #[arg(long = "right", required = true, value_parser = right)]
         rights: Vec<(String, String)>,
         /// A network or an address from which the key works, as in 192.0.2.0/24; repeat it for others. From all if there is none.
-        #[arg(long = "network")]
+        #[arg(long = "network", value_parser = parse_non_blank)]
         networks: Vec<String>,
         /// When the key ends: ISO 8601. Never if absent.
-        #[arg(long)]
+        #[arg(long, value_parser = parse_non_blank)]
         expires_at: Option<String>,
         /// Print one JSON object.
         #[arg(long)]
@@ -145,6 +145,11 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
             print_result(&json!({ "token": key }), key, *json)
         }
     }
+}
+
+/// Refuses a value that a script has left blank: without networks or an end the key would work from everywhere, for ever.
+fn parse_non_blank(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("blank") } else { Ok(text.to_owned()) }
 }
 
 /// Parses a right: `charges:read`.

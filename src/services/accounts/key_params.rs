@@ -69,7 +69,7 @@ impl Params<NewApiKey> {
 /// How a restricted key is replaced.
 #[params]
 pub struct NewKeySecret {
-    /// How long the former key works: a whole number and m, h, d or w, where 0h means not at all; 24h if absent.
+    /// How long the former key works: a whole number and m, h, d or w, from 0h (not at all) to a hundred years; 24h if absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
     pub grace: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Copies the head of the audit trail to where an intruder in the database does not get (`docs/decisions.md`, 385).
 
-use std::io::{self, SeekFrom};
+use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use base::platform;
@@ -47,7 +47,12 @@ impl AuditAnchor {
                 new.append(true);
                 let mut file = OpenOptions::from(new).open(path).await?;
                 // A full disk or a loss of power has left a part of a line: no other may continue it.
-                let is_torn = !ends_with(path, "\n").await? && file.metadata().await?.len() > 0;
+                let is_ended = match ends_with(path, "\n").await {
+                    // The file may only be written. A reader skips an empty line.
+                    Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
+                    is_ended => is_ended?,
+                };
+                let is_torn = !is_ended && file.metadata().await?.len() > 0;
                 let end = if is_torn { "\n" } else { "" };
                 file.write_all(format!("{end}{line}").as_bytes()).await?;
                 file.sync_all().await

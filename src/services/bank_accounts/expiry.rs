@@ -28,7 +28,7 @@ impl DueWork for BankAccountExpiryWork {
 
     fn subject(row: &bank_account::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {

@@ -33,7 +33,7 @@ impl DueWork for CardExpiryWork {
 
     fn subject(row: &card::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {

@@ -53,7 +53,7 @@ impl DueWork for SimulatedDisputeWork {
     const ID: Column = Column::Id;
 
     fn subject(row: &scheduled_dispute::Model) -> DueRow {
-        DueRow { account: row.account_id, at: row.arrives_at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, row.arrives_at, row.id)
     }
 
     async fn work(

@@ -2,8 +2,8 @@
 
 use entity::audit_entry::Action;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
-use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Timestamp, account, charge};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Owned, Timestamp, account, charge};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use serde_json::json;
 
 use super::open::OpenDisputeUnit;
@@ -25,23 +25,22 @@ pub async fn open(
     category: DisputeCategory,
 ) -> Result<Dispute, Error> {
     let id: ChargeToken = charge.parse().map_err(|_| ErrorCode::NotFound)?;
-    let (accounts, refusal) = accounts(store).await?;
-    for account in accounts {
-        let charge = charge::Entity::at(account.id, id);
-        if charge.one(store.read()).await?.is_some_and(|row| !row.is_authorisation()) {
-            let now = account.now(wall);
-            let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
-            let detail = json!({ "amount": amount, "category": category });
-            let act = OperatorAction::about(Action::DisputeOpened, account.id, id.to_string(), detail);
-            let unit = store.write((arriving, act), async |tx, (arriving, act)| {
-                let dispute = arriving.record(tx).await?;
-                audit::record(tx, act)?;
-                Ok(dispute)
-            });
-            return unit.await;
-        }
-    }
-    Err(refusal.into())
+    let owner = find_owner(
+        store,
+        |account| charge::Entity::at(account, id),
+        |row: &charge::Model| !row.is_authorisation(),
+    );
+    let account = owner.await?;
+    let now = account.now(wall);
+    let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
+    let detail = json!({ "amount": amount, "category": category });
+    let act = OperatorAction::about(Action::DisputeOpened, account.id, id.to_string(), detail);
+    let unit = store.write((arriving, act), async |tx, (arriving, act)| {
+        let dispute = arriving.record(tx).await?;
+        audit::record(tx, act)?;
+        Ok(dispute)
+    });
+    unit.await
 }
 
 /// Decides a dispute.
@@ -54,33 +53,37 @@ pub async fn resolve(
     status: DisputeStatus,
 ) -> Result<Dispute, Error> {
     let id: DisputeToken = dispute.parse().map_err(|_| ErrorCode::NotFound)?;
-    let (accounts, refusal) = accounts(store).await?;
-    for account in accounts {
-        let dispute = dispute::Entity::at(account.id, id);
-        if dispute.one(store.read()).await?.is_some() {
-            let now = account.now(wall);
-            let decision: (AccountToken, DisputeToken, DisputeStatus, Timestamp) =
-                (account.id, id, status, now);
-            let detail = json!({ "status": status });
-            let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
-            let unit = store.write((decision, act), async |tx, ((account, id, status, now), act)| {
-                let dispute = decided(tx, *account, *id, *status, *now).await?;
-                audit::record(tx, act)?;
-                Ok(dispute)
-            });
-            return unit.await;
-        }
-    }
-    Err(refusal.into())
+    let account = find_owner(store, |account| dispute::Entity::at(account, id), |_| true).await?;
+    let now = account.now(wall);
+    let decision: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
+    let detail = json!({ "status": status });
+    let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
+    let unit = store.write((decision, act), async |tx, ((account, id, status, now), act)| {
+        let dispute = decided(tx, *account, *id, *status, *now).await?;
+        audit::record(tx, act)?;
+        Ok(dispute)
+    });
+    unit.await
 }
 
-/// Returns the open accounts, and the refusal where none of them has the record. It is looked up under each of them, because the tables'
-/// keys begin with the account; but not under those that a snapshot is being restored into, which may have it.
-async fn accounts(store: &Store) -> Result<(Vec<account::Model>, ErrorCode), Error> {
+/// Finds the first open account that has a record which `is_meant`. It is looked up under each of them, because the tables' keys begin
+/// with the account; but not under those that a snapshot is being restored into, which may have it.
+///
+/// Refusals: `service_unavailable` if no other account has the record while a snapshot is being restored; else `not_found`.
+async fn find_owner<E: Owned>(
+    store: &Store,
+    record: impl Fn(AccountToken) -> Select<E>,
+    is_meant: impl Fn(&E::Model) -> bool,
+) -> Result<account::Model, Error> {
     let restoring = installation::restoring(store.read()).await?;
     let open = account::Entity::find().filter(account::Column::ClosedAt.is_null());
     let mut accounts = open.all(store.read()).await?;
     accounts.retain(|account| restoring.iter().all(|(restoring, _)| *restoring != account.id));
+    for account in accounts {
+        if record(account.id).one(store.read()).await?.is_some_and(|row| is_meant(&row)) {
+            return Ok(account);
+        }
+    }
     let refusal = if restoring.is_empty() { ErrorCode::NotFound } else { ErrorCode::ServiceUnavailable };
-    Ok((accounts, refusal))
+    Err(refusal.into())
 }

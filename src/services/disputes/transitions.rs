@@ -152,7 +152,7 @@ impl DueWork for DisputeExpiryWork {
 
     fn subject(row: &dispute::Model) -> DueRow {
         let at = row.evidence_required_by;
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: dispute::Model) -> Result<WorkResult, Error> {

@@ -4,6 +4,8 @@
 pub(super) mod clocks;
 pub mod work_time;
 
+use std::fmt::Display;
+
 use entity::event::EventType;
 use entity::{AccountToken, Owned, RefundToken, TimeSpan, Timestamp};
 use sea_orm::{DeleteMany, EntityTrait, ModelTrait, Select};
@@ -89,6 +91,13 @@ pub struct DueRow {
     pub token: String,
     /// The end of a possible lease, by the wall clock.
     pub leased_until: Option<Timestamp>,
+}
+
+impl DueRow {
+    /// Describes a row that no call leases.
+    pub fn new(account: AccountToken, at: Timestamp, token: impl Display) -> Self {
+        Self { account, at, token: token.to_string(), leased_until: None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -49,7 +49,7 @@ impl DueWork for ErasureWork {
 
     fn subject(row: &erasure::Model) -> DueRow {
         let at = row.due_at.unwrap_or(row.quiet_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: erasure::Model) -> Result<WorkResult, Error> {

@@ -9,7 +9,7 @@ use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, charge
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationTrait,
-    Select, UpdateMany, Value,
+    Select, Value,
 };
 use store::Tx;
 
@@ -66,7 +66,7 @@ pub async fn claim(
     paid: PaidLines,
     transfer: TransferToken,
 ) -> Result<SettlementLines, Error> {
-    let claim = update_of(account)
+    let claim = posting::Entity::update_of(account)
         .filter(paid.condition())
         .col_expr(Column::Unsettled, Expr::value(mutants::is(Mutant::SettledAgain)))
         .col_expr(Column::TransferId, Expr::value(transfer));
@@ -76,7 +76,7 @@ pub async fn claim(
 
 /// Returns the lines of a transfer that is not made to the waiting ones.
 pub async fn release(tx: &Tx, account: AccountToken, transfer: TransferToken) -> Result<(), Error> {
-    let release = update_of(account)
+    let release = posting::Entity::update_of(account)
         .filter(Column::TransferId.eq(transfer))
         .col_expr(Column::Unsettled, Expr::value(true))
         .col_expr(Column::TransferId, Expr::value(None::<uuid::Uuid>));
@@ -147,10 +147,6 @@ fn posting(column: Column) -> Expr {
 /// Returns the condition of the partial index, word for word.
 fn is_unsettled() -> SimpleExpr {
     Expr::cust("unsettled")
-}
-
-fn update_of(account: AccountToken) -> UpdateMany<posting::Entity> {
-    posting::Entity::update_of(account)
 }
 
 async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<SettlementLines, Error> {

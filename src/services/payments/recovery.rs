@@ -123,14 +123,10 @@ fn is_not_renewal() -> SimpleExpr {
 /// Makes every call in flight due now, for a server that is known to be the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
-    ctx.store
-        .write(now, async |tx, now| {
-            let in_flight = charge::Entity::update_many()
-                .filter(COLUMN.settle_after.gt(*now))
-                .col_expr(Column::SettleAfter, Expr::value(now.millis()));
-            Ok(in_flight.exec(tx).await?.rows_affected)
-        })
-        .await
+    let in_flight = charge::Entity::update_many()
+        .filter(COLUMN.settle_after.gt(now))
+        .col_expr(Column::SettleAfter, Expr::value(now.millis()));
+    ctx.update(in_flight).await
 }
 
 /// Recovers the call in flight of a charge that is due.

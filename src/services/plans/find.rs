@@ -2,8 +2,8 @@
 
 use entity::counter::Counted;
 use entity::plan::{self, Column};
-use entity::{Owned, PlanToken};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
+use entity::{AccountToken, Owned, PlanToken};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, Select};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -12,6 +12,11 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::plans::view::Plan;
 use crate::services::search_text;
+
+/// Selects the plans that clients see: not the deleted ones.
+fn visible(account: AccountToken) -> Select<plan::Entity> {
+    plan::Entity::owned_by(account).filter(Column::DeletedAt.is_null())
+}
 
 /// Returns one plan.
 ///
@@ -23,8 +28,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Plan,
 
 /// Lists the account's plans, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Plan>, Error> {
-    let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
-    let plans = List::newest_first(account.id(), plans);
+    let plans = List::newest_first(account.id(), visible(account.id()));
     Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))
 }
 
@@ -37,9 +41,7 @@ pub async fn search(
 ) -> Result<ListPage<Plan>, Error> {
     let named = search_text::contains_as_stored(ctx.store.backend(), Column::Name.into_expr(), query);
     let token = query.parse::<PlanToken>().ok().map(|token| Column::Id.eq(token));
-    let plans = plan::Entity::owned_by(account.id())
-        .filter(Column::DeletedAt.is_null())
-        .filter(Condition::any().add(named).add_option(token));
+    let plans = visible(account.id()).filter(Condition::any().add(named).add_option(token));
     Ok(List::newest_first(account.id(), plans).ranged(ctx, paging).await?.map(Plan::from))
 }
 
@@ -48,6 +50,5 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<Option<plan::Model>, Error> {
-    let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
-    by_key::find_among(db, plans, token).await
+    by_key::find_among(db, visible(account.id()), token).await
 }

@@ -38,7 +38,7 @@ impl DueWork for RefundCompletionWork {
 
     fn subject(row: &refund::Model) -> DueRow {
         let at = row.settles_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {

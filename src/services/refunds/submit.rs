@@ -113,14 +113,10 @@ async fn release(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Err
 /// Makes every refund that waits for its next attempt due now. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
-    ctx.store
-        .write(now, async |tx, now| {
-            let waiting = refund::Entity::update_many()
-                .filter(COLUMN.submit_after.gt(*now))
-                .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
-            Ok(waiting.exec(tx).await?.rows_affected)
-        })
-        .await
+    let waiting = refund::Entity::update_many()
+        .filter(COLUMN.submit_after.gt(now))
+        .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
+    ctx.update(waiting).await
 }
 
 /// Claims the next attempt, before the call.

@@ -53,13 +53,10 @@ pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> R
 
 /// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
-    let unit = ctx.store.write((), async |tx, ()| {
-        let moving = account::Entity::update_many()
-            .col_expr(Column::MovingUntil, Expr::value(None::<i64>))
-            .filter(Column::MovingUntil.is_not_null());
-        Ok(moving.exec(tx).await.map(drop)?)
-    });
-    unit.await
+    let moving = account::Entity::update_many()
+        .col_expr(Column::MovingUntil, Expr::value(None::<i64>))
+        .filter(Column::MovingUntil.is_not_null());
+    ctx.update(moving).await.map(drop)
 }
 
 /// A request for the lease on the clock.

@@ -12,8 +12,8 @@ use crate::params::{FieldErrors, Params, is_sent, non_blank, rules};
 #[params]
 #[validate(schema(function = "one_move", skip_on_field_errors = false))]
 pub struct MoveClock {
-    /// How far: a whole number and m, h, d, w, month or year, where months and years go by the calendar; required if `to` is absent.
-    #[schema(pattern = "^ *[0-9]+(m|h|d|w|month|year) *$", example = "7d")]
+    /// How far: a whole number and m, h, d, w, month or year, the last two by the calendar; at most to a hundred years ahead; required if `to` is absent.
+    #[schema(pattern = "^ *0*[1-9][0-9]*(m|h|d|w|month|year) *$", example = "7d")]
     pub advance: Option<String>,
     /// The time to move to: ISO 8601, or a date for its first moment; required if `advance` is absent.
     #[schema(example = "2031-05-01T00:00:00Z")]

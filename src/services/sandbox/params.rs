@@ -163,7 +163,7 @@ pub enum WalletType {
 /// How an endpoint's key is replaced.
 #[params]
 pub struct NewWebhookKey {
-    /// How long the former key signs as well: a whole number and m, h, d or w, where 0h means not at all; 24h if absent.
+    /// How long the former key signs as well: a whole number and m, h, d or w, from 0h (not at all) to a hundred years; 24h if absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
     pub grace: Option<String>,
 }

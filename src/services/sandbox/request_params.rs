@@ -1,5 +1,6 @@
 //! Parameters of the log of requests (`docs/decisions.md`, 280).
 
+use base::request_context::UNMATCHED;
 use entity::token::is_token;
 use serde::Deserialize;
 use validator::{Validate, ValidationError};
@@ -41,6 +42,12 @@ enum LoggedMethod {
     Post,
     Put,
     Delete,
+    Options,
+    Patch,
+    Connect,
+    Trace,
+    #[serde(rename = "_OTHER")]
+    Other,
 }
 
 impl LoggedMethod {
@@ -51,6 +58,11 @@ impl LoggedMethod {
             Self::Post => "POST",
             Self::Put => "PUT",
             Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+            Self::Patch => "PATCH",
+            Self::Connect => "CONNECT",
+            Self::Trace => "TRACE",
+            Self::Other => "_OTHER",
         }
     }
 }
@@ -91,7 +103,9 @@ impl RequestSearch {
 }
 
 fn route_form(text: &str) -> Result<(), ValidationError> {
-    well_formed(text, |text| text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic()))
+    well_formed(text, |text| {
+        text == UNMATCHED || text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic())
+    })
 }
 
 fn error_code_form(text: &str) -> Result<(), ValidationError> {

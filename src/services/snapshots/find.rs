@@ -1,11 +1,12 @@
 //! Finds snapshots.
 
-use entity::{AccountToken, Owned, SnapshotToken, snapshot};
+use entity::{AccountToken, Owned, snapshot};
 use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, QueryFilter, Select};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::snapshots::view::Snapshot;
@@ -33,7 +34,6 @@ pub(super) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<snapshot::Model, Error> {
-    let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = those_of(account.id()).filter(snapshot::Column::Id.eq(id));
-    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
+    let row = by_key::find_among(ctx.store.read(), those_of(account.id()), token).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
 }

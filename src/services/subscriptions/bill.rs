@@ -5,14 +5,15 @@ use base::mutants::{self, Mutant};
 use entity::charge::Origin;
 use entity::event::EventType;
 use entity::subscription::{self, Column};
-use entity::{ChargeToken, Owned, Timestamp, card, charge, customer, plan};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+use entity::{ChargeToken, Listed, Owned, Timestamp, card, charge, customer, plan};
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use store::Tx;
 
 use super::course::{Bill, next_interval};
 use super::create::order;
 use super::record_outcome::{BillPayment, BillingOutcome, record_failed_renewal};
-use super::rows::{lock_subscription, plan_by_id, put};
+use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
@@ -51,7 +52,7 @@ impl DueWork for BillingWork {
 
     fn subject(row: &subscription::Model) -> DueRow {
         let at = row.next_billing_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
@@ -111,7 +112,7 @@ async fn find_parties(
     time: &WorkTime,
     row: &subscription::Model,
 ) -> Result<Option<(plan::Model, customer::Model, card::Model)>, Error> {
-    let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
+    let plan = plan::Entity::at(row.account_id, row.plan_id).one(ctx.store.read()).await?;
     let customer = customers::find::with_primary(ctx, time.account(), row.customer_id).await?;
     let (Some(plan), Some((customer, primary))) = (plan, customer) else { return Ok(None) };
     let named = match row.card_id {
@@ -158,9 +159,24 @@ struct RenewalIntent {
     charge: Box<ChargeIntent>,
 }
 
+impl RenewalIntent {
+    /// Selects the customer while the card that pays is the primary one.
+    fn select_payer(&self) -> SelectStatement {
+        customer::Entity::at(self.seen.account_id, self.seen.customer_id)
+            .filter(customer::Column::PrimaryCardId.eq(self.charge.card.id))
+            .select_only()
+            .column(customer::Column::Id)
+            .into_query()
+    }
+}
+
 impl PaymentIntent for RenewalIntent {
     /// Records it while the subscription waits for this very bill, and this card pays.
     async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        // The primary card may have been replaced, and removed, since it was read. A change that commits in the same instant comes after.
+        if self.seen.card_id != Some(self.charge.card.id) && !tx.require(&self.select_payer()).await? {
+            return Ok(None);
+        }
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.charge_id = Some(self.charge.row.id);

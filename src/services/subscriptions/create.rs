@@ -8,7 +8,7 @@ use store::Tx;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
-use super::rows::{customer_held, record_event};
+use super::rows::{lock_customer, record_event};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::{FieldErrors, Params, non_blank};
@@ -160,7 +160,7 @@ impl CreateSubscriptionUnit {
 
     /// Inserts it if plan, customer and card exist. A concurrent deletion of one of them waits, or finds the subscription.
     async fn insert(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
-        if !customer_held(tx, row.account_id, row.customer_id).await? {
+        if !lock_customer(tx, row.account_id, row.customer_id).await? {
             return Err(self.unknown.into());
         }
         if let Some(card) = row.card_id {

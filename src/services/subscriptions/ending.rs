@@ -37,7 +37,7 @@ impl DueWork for SubscriptionEndWork {
 
     fn subject(row: &subscription::Model) -> DueRow {
         let at = row.ends_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {

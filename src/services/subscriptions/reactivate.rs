@@ -1,15 +1,14 @@
 //! PUT /subscriptions/{token}/reactivate: a paid interval goes on; after its end a new interval begins now.
 
 use entity::charge::{self, Origin};
-use entity::plan;
-use entity::subscription;
+use entity::{Listed, plan, subscription};
 use store::Tx;
 
 use super::course::{Bill, continue_interval, restarted};
 use super::create::{order, rate_of};
 use super::find::by_token;
 use super::record_outcome::pay;
-use super::rows::{customer_held, lock_subscription, plan_by_id, put};
+use super::rows::{lock_customer, lock_subscription, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -33,7 +32,7 @@ pub async fn reactivate(
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let params = params.valid().map_err(Error::subscription)?;
-    let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
+    let plan = plan::Entity::at(row.account_id, row.plan_id).one(ctx.store.read()).await?;
     // Deleted meanwhile.
     let plan = plan.ok_or(ErrorCode::NotFound)?;
     let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
@@ -93,7 +92,7 @@ impl ReactivateUnit {
 
     /// Reactivates it without a charge: with the interval that is paid, or with one that costs nothing.
     async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
-        if !customer_held(tx, self.row.account_id, self.row.customer_id).await? {
+        if !lock_customer(tx, self.row.account_id, self.row.customer_id).await? {
             return Err(ErrorCode::InvalidState.into());
         }
         let (before, step) = self.lock(tx).await?;

@@ -13,7 +13,7 @@ use store::Tx;
 
 use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
-use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
+use super::rows::{lock_charged, lock_customer, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context, Ctx};
@@ -102,7 +102,7 @@ impl PaymentPurpose for BillPayment {
         let (seen, approved) = (&outcome.row, outcome.is_approved());
         let is_renewal = seen.origin == Origin::Renewal;
         if let (true, false, Some(customer)) = (approved, is_renewal, seen.customer_id)
-            && !customer_held(tx, seen.account_id, customer).await?
+            && !lock_customer(tx, seen.account_id, customer).await?
         {
             return Ok(BillingOutcome::CustomerGone(Box::new(seen.clone())));
         }

@@ -6,7 +6,7 @@ use entity::charge::{self, Column, Origin};
 use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, Condition, Select};
 
-use super::bill::work_result;
+use super::bill::{BillingWork, work_result};
 use super::record_outcome::record_outcome;
 use crate::error::Error;
 use crate::services::context::Context;
@@ -39,6 +39,8 @@ impl DueWork for SubscriptionRecoveryWork {
     async fn work(ctx: &Context, time: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
         let Some(row) = claim(ctx, time, row).await? else { return Ok(WorkResult::Skipped) };
         let Some(result) = creation(ctx, time, &row).await else { return Ok(WorkResult::Unanswered) };
+        // A renewal is dated by the clock by which bills are due.
+        let time = if row.origin == Origin::Renewal { &time.clone().by(BillingWork::wall) } else { time };
         work_result(&record_outcome(ctx, time, row, result).await?)
     }
 }

@@ -2,7 +2,7 @@
 
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
-use entity::{AccountToken, ChargeToken, CustomerToken, Listed, Owned, PlanToken, Timestamp, customer, plan};
+use entity::{AccountToken, ChargeToken, CustomerToken, Listed, Owned, Timestamp, customer, plan};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use store::Tx;
@@ -45,7 +45,7 @@ pub(super) async fn lock_subscription(
 }
 
 /// Locks a customer until the commit, so that neither it nor its cards are deleted. Returns whether it exists.
-pub(super) async fn customer_held(
+pub(super) async fn lock_customer(
     tx: &Tx,
     account: AccountToken,
     customer: CustomerToken,
@@ -58,16 +58,8 @@ pub(super) async fn plan_of(
     db: &impl ConnectionTrait,
     row: &subscription::Model,
 ) -> Result<plan::Model, Error> {
-    let plan = plan_by_id(db, row.account_id, row.plan_id).await?;
+    let plan = plan::Entity::at(row.account_id, row.plan_id).one(db).await?;
     plan.ok_or_else(|| Error::internal("a subscription without its plan"))
-}
-
-pub(super) async fn plan_by_id(
-    db: &impl ConnectionTrait,
-    account: AccountToken,
-    id: PlanToken,
-) -> Result<Option<plan::Model>, Error> {
-    Ok(plan::Entity::at(account, id).one(db).await?)
 }
 
 /// Stores the next row of a locked subscription, the counts of its plan, and the event.

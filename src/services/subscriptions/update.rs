@@ -5,7 +5,7 @@ use store::Tx;
 
 use super::create::{card_of, check_card};
 use super::find::by_token;
-use super::rows::{customer_held, lock_subscription};
+use super::rows::{lock_customer, lock_subscription};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Params, Patch};
 use crate::services::context::{Caller, Context};
@@ -45,7 +45,7 @@ pub async fn update(
 
 async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) -> Result<Subscription, Error> {
     if let Some(card) = card {
-        if !customer_held(tx, seen.account_id, seen.customer_id).await? {
+        if !lock_customer(tx, seen.account_id, seen.customer_id).await? {
             return Err(Error::not_the_customers_card());
         }
         check_card(tx, seen, card).await?;

@@ -1,23 +1,27 @@
 //! Records the cardholder's decision on the session's page. Only the first one counts: later posts are redirected with
 //! the same result.
 
+use std::time::Duration;
+
 use acquirer::SimulatedOutcome as Forced;
+use base::request_permits::release_permit;
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
 use store::Tx;
+use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::find;
 use super::state::{ChallengeDecision, next};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
+use crate::limits::{AUTHORISATION_LIFETIME, OUTCOME_POLL_INTERVAL, SETTLE_AFTER};
 use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::payments::creation::{NewPayment, PaymentIntent, make_payment};
+use crate::services::payments::creation::{NewPayment, PaymentIntent, PaymentProgress, make_payment};
 use crate::services::payments::order::authorise;
 use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
 use crate::services::payments::purpose::CardPayment;
@@ -99,6 +103,7 @@ pub async fn view(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
 
 async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> Result<ChallengeView, Error> {
     if session.state != SessionState::Open || !session.enrolled {
+        await_outcome(ctx, session, account.now).await?;
         return Ok(ChallengeView::Return(callback_address(session)?));
     }
     let charge = find::charge(ctx, session).await?;
@@ -115,6 +120,28 @@ struct MaskedCard {
     display_number: String,
 }
 
+/// Waits until the acquirer's answer to an approval of another request is recorded, unless that one has ended long ago: a browser leaves it if
+/// the button is pressed twice, and most callbacks verify at once.
+async fn await_outcome(ctx: &Context, session: &three_d_secure::Model, now: Timestamp) -> Result<(), Error> {
+    if session.state != SessionState::Approved {
+        return Ok(());
+    }
+    let recorded = async {
+        let mut pause = OUTCOME_POLL_INTERVAL;
+        loop {
+            let charge = find::charge(ctx, session).await?;
+            let approved_at = charge.expires_at - AUTHORISATION_LIFETIME;
+            if charge.state != ChargeState::Processing || now > approved_at + SETTLE_AFTER {
+                return Ok(());
+            }
+            release_permit();
+            sleep(pause).await;
+            pause = (2 * pause).min(Duration::from_secs(1));
+        }
+    };
+    timeout(2 * ctx.settings.acquirer_timeout, recorded).await.unwrap_or(Ok(()))
+}
+
 /// Ends a session if it is still open. Returns the address to redirect the cardholder to, also if another request made
 /// the decision. An approval waits for the acquirer.
 ///
@@ -125,25 +152,27 @@ async fn decide(
     session: three_d_secure::Model,
     decision: ChallengeDecision,
 ) -> Result<String, Error> {
+    let (now, mut has_decided) = (account.now, false);
     if session.state == SessionState::Open {
         let task = ctx.clone();
         let session = session.clone();
-        ctx.in_own_task(async move {
+        let deciding = ctx.in_own_task(async move {
             match decision {
                 ChallengeDecision::Approve => approve(&task, account, session).await,
                 ChallengeDecision::Fail | ChallengeDecision::Unavailable | ChallengeDecision::Expire => {
                     let time = WorkTime::on_running_clock(account);
-                    end_unpaid(&task, &time, session, decision).await.map(drop)
+                    end_unpaid(&task, &time, session, decision).await
                 }
             }
-        })
-        .await?;
+        });
+        has_decided = deciding.await?;
     }
     let ended = find::by_id(ctx, session.account_id, session.id).await?;
-    match ended {
-        Some(ended) if ended.state != SessionState::Expired => callback_address(&ended),
-        Some(_) | None => Err(ErrorCode::NotFound.into()),
+    let ended = ended.filter(|ended| ended.state != SessionState::Expired).ok_or(ErrorCode::NotFound)?;
+    if !has_decided {
+        await_outcome(ctx, &ended, now).await?;
     }
+    callback_address(&ended)
 }
 
 /// Returns the merchant's callback URL with the session's token added to its query.
@@ -198,17 +227,18 @@ async fn close_session(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) 
     Ok(true)
 }
 
-/// Pays the pending charge after the cardholder's approval. Verify returns the outcome.
-async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model) -> Result<(), Error> {
+/// Pays the pending charge after the cardholder's approval. Verify returns the outcome. Returns whether this call ended the session.
+async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model) -> Result<bool, Error> {
     let seen = find::charge(ctx, &session).await?;
     // The copy is gone: another request has decided meanwhile.
-    let Some(card) = find::card(ctx, &session).await? else { return Ok(()) };
+    let Some(card) = find::card(ctx, &session).await? else { return Ok(false) };
     let mut call = authorise(&seen, &card, cards::unseal(ctx, &card).await?);
     call.forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
     let token = single_use(ctx, &seen).await?;
     let intent = ApproveIntent { session, seen, now: account.now, wall: ctx.clock.now() };
     let payment = NewPayment { intent, token, call, purpose: CardPayment, claim: None };
-    make_payment(ctx, &WorkTime::on_running_clock(account), payment).await.map(drop)
+    let progress = make_payment(ctx, &WorkTime::on_running_clock(account), payment).await?;
+    Ok(!matches!(progress, PaymentProgress::Skipped))
 }
 
 /// Ends the session in the intent of its payment.

@@ -32,7 +32,7 @@ impl DueWork for SessionExpiryWork {
     fn subject(row: &three_d_secure::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
         // The session's token appears only in the cardholder's redirect.
-        DueRow { account: row.account_id, at, token: row.charge_id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.charge_id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: three_d_secure::Model) -> Result<WorkResult, Error> {

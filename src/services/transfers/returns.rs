@@ -29,7 +29,7 @@ impl DueWork for TransferReturnWork {
 
     fn subject(row: &transfer::Model) -> DueRow {
         let at = row.returns_at.unwrap_or(row.created_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: transfer::Model) -> Result<WorkResult, Error> {

@@ -1,7 +1,7 @@
 //! Keys to which walletA encrypts payloads: generated here, certified by the provider (`docs/decisions.md`, 227).
 
 use entity::wallet_certificate::{self, CertificateState, Column};
-use entity::{AccountToken, Listed, Owned, WalletCertificateToken};
+use entity::{AccountToken, Owned, WalletCertificateToken};
 use sea_orm::{ColumnTrait, QueryFilter};
 use store::Tx;
 use wallet::certificate::{Certified, MerchantKey};
@@ -11,6 +11,7 @@ use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::params::values::INVALID;
 use crate::params::{FieldErrors, Paging, Params};
+use crate::services::by_key;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::unseal;
@@ -93,9 +94,8 @@ pub async fn find(
     account: &Account,
     token: &str,
 ) -> Result<Option<wallet_certificate::Model>, Error> {
-    let Ok(id) = token.parse::<WalletCertificateToken>() else { return Ok(None) };
-    let row = wallet_certificate::Entity::at(account.id(), id);
-    Ok(row.one(ctx.store.read()).await?)
+    let rows = wallet_certificate::Entity::owned_by(account.id());
+    by_key::find_among(ctx.store.read(), rows, token).await
 }
 
 /// Stores the certificate that the provider has issued. It must certify a key of the account that has no certificate
@@ -148,7 +148,7 @@ fn unfit() -> Error {
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
-    super::delete::<wallet_certificate::Entity, WalletCertificateToken>(ctx, caller, token).await
+    super::delete::<wallet_certificate::Entity>(ctx, caller, token).await
 }
 
 /// Returns the merchant whose key a payload names.

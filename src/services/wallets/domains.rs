@@ -1,7 +1,7 @@
 //! Domains whose pages may use walletA (`docs/decisions.md`, 228).
 
+use entity::Owned;
 use entity::wallet_domain::{self, Column};
-use entity::{Owned, WalletDomainToken};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
@@ -107,5 +107,5 @@ pub async fn check(
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
-    super::delete::<wallet_domain::Entity, WalletDomainToken>(ctx, caller, token).await
+    super::delete::<wallet_domain::Entity>(ctx, caller, token).await
 }

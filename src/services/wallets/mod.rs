@@ -11,10 +11,7 @@ pub mod view;
 
 pub use providers::{Provider, Wallets};
 
-use std::str::FromStr;
-
 use entity::Listed;
-use sea_orm::Value;
 
 use super::context::{Account, Caller, Context};
 use super::idempotency;
@@ -28,13 +25,9 @@ pub fn enabled(account: &Account) -> Result<(), Error> {
 }
 
 /// Deletes a record of the account.
-async fn delete<E: Listed, T: FromStr + Into<Value>>(
-    ctx: &Context,
-    caller: &Caller,
-    token: &str,
-) -> Result<(), Error> {
+async fn delete<E: Listed>(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     enabled(&caller.account)?;
-    let id: T = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let id: E::Id = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = E::delete_at(caller.account.id(), id);
     let unit = idempotency::write(ctx, caller, row, async |tx, row| {
         match row.clone().exec(tx).await?.rows_affected {

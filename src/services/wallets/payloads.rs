@@ -10,7 +10,7 @@ use store::Tx;
 use crate::error::Error;
 use crate::services::context::Context;
 
-/// Returns the record of a payload's use; `payment` is the wallet's identifier of the payment.
+/// Returns the record of a payload's use; `payment` is the id that reveals a second use.
 pub fn used(account: AccountToken, wallet: &str, payment: &[u8], until: Timestamp) -> wallet_payload::Model {
     let hash = Sha256::new().chain_update(wallet).chain_update([0]).chain_update(payment).finalize();
     wallet_payload::Model { account_id: account, hash: hash.to_vec(), expires_at: until }

@@ -193,7 +193,7 @@ impl DueWork for WebhookKeyEndWork {
 
     fn subject(row: &webhook_endpoint::Model) -> DueRow {
         let at = row.former_key_until.unwrap_or(row.updated_at);
-        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+        DueRow::new(row.account_id, at, row.id)
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: webhook_endpoint::Model) -> Result<WorkResult, Error> {

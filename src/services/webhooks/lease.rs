@@ -248,13 +248,9 @@ pub async fn release(ctx: &Context, leased: Vec<LeasedWebhook>) -> Result<(), Er
 
 /// Releases every lease. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
-    ctx.store
-        .write((), async |tx, ()| {
-            let leased = webhook::Entity::update_many()
-                .col_expr(Column::LeasedUntil, Expr::value(None::<i64>))
-                .filter(Column::DueAt.is_not_null())
-                .filter(Column::LeasedUntil.is_not_null());
-            Ok(leased.exec(tx).await.map(drop)?)
-        })
-        .await
+    let leased = webhook::Entity::update_many()
+        .col_expr(Column::LeasedUntil, Expr::value(None::<i64>))
+        .filter(Column::DueAt.is_not_null())
+        .filter(Column::LeasedUntil.is_not_null());
+    ctx.update(leased).await.map(drop)
 }

@@ -1,13 +1,15 @@
 //! A process keeps the accounts of payments (docs/architecture.md, The store): a payment obeys what another copy of the server, or
 //! an operator, has just changed, in what it does and in what it refuses.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use card_payments::services::accounts::keys;
 use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, App, Client, Database, charge, charge_with, token};
+use crate::harness::{Answer, App, Client, Database, FlakyAcquirer, charge, charge_with, token};
 
 const LIMIT: &str = "UPDATE accounts SET maximum_charge_cents = 500";
 
@@ -63,6 +65,29 @@ async fn keyed(client: &Client, key: &str) -> Answer {
     let request = client.request(Method::POST, "/1/charges").header("Idempotency-Key", key);
     let request = request.header(header::CONTENT_TYPE, "application/json");
     client.send(request.body(Body::from(charge(400).to_string())).unwrap()).await
+}
+
+#[tokio::test]
+async fn an_answer_of_another_copy_is_given_again_while_the_acquirer_is_silent() {
+    let acquirer = Arc::new(FlakyAcquirer::default());
+    let Some(app) = Arc::clone(&acquirer).start(Database::Postgres).await else { return };
+    let made = keyed(&app.client(), "elsewhere").await;
+    let copy = app.copy().await;
+    let other = Client::new(copy.router.clone(), Some(app.secret_key().to_owned()));
+    acquirer.fall_silent();
+    let again = keyed(&other, "elsewhere").await;
+    assert_eq!((again.ok(201), app.client().listed().await), (made.ok(201), 1));
+    app.unchanged(keyed(&other, "fresh")).await.refused(503, "service_unavailable");
+}
+
+#[tokio::test]
+async fn a_void_obeys_what_another_copy_has_just_made_strict() {
+    let Some((app, _copy, other)) = kept(Database::Postgres).await else { return };
+    let charge = app.client().authorised(400).await;
+    other.put("/1/sandbox/account", &json!({ "strict_parameters": true })).await.ok(200);
+    let void = format!("/1/charges/{charge}/void");
+    app.unchanged(app.client().put(&void, &json!({ "unknown": 100 }))).await.refused(422, "invalid_resource");
+    app.client().put(&void, &json!({})).await.ok(200);
 }
 
 #[tokio::test]

@@ -166,7 +166,7 @@ rules! {
         ]).await;
         let mut token = network_token("4200000000000001");
         token["source"]["expiry_month"] = json!(2);
-        token["source"]["expiry_year"] = json!(26);
+        token["source"]["expiry_year"] = json!(25);
         token["source"]["network_type"] = json!("x".repeat(256));
         token["source"]["eci"] = json!("x".repeat(256));
         token["source"]["cryptogram"] = json!("x".repeat(1001));

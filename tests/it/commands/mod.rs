@@ -109,6 +109,10 @@ operated! {
         assert_eq!(server.pay(secret).status, 403);
         let listed = installed.records(&["account", "key", "list", &account]).remove(0);
         assert_eq!((text(&listed, "token"), &listed["secret_key"]), (key, &Value::Null));
+        for blank in [["--network", ""], ["--expires-at", " "]] {
+            assert_eq!(installed.run(&[&create[..], &blank].concat()).0, Some(2), "{blank:?}");
+        }
+        assert_eq!(installed.records(&["account", "key", "list", &account]), [listed]);
         let rolled = installed.records(&["account", "key", "roll", &account, key, "--grace", "1h"]).remove(0);
         for works in [secret, text(&rolled, "secret_key")] {
             server.ask("GET", "/1/charges", Some(works), "").ok(200);

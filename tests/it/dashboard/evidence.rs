@@ -19,18 +19,18 @@ rules! {
         let batch = async || client.get(&format!("/1/disputes/{dispute}/evidence")).await.ok(200);
         assert!(browser.page(&page).await.contains("Add this evidence"));
 
-        let text = [("kind", "invoice_or_receipt"), ("text", " Paid <twice>, see below ")];
+        let text = [("kind", "invoice_or_receipt"), ("text", " Paid <twice>,\r\nsee below ")];
         led(&browser.upload(&add, &text, NO_FILE).await, &format!("/dashboard{page}"));
-        assert_eq!(batch().await, json!({ "invoice_or_receipt_text": "Paid <twice>, see below" }));
+        assert_eq!(batch().await, json!({ "invoice_or_receipt_text": "Paid <twice>,\nsee below" }));
         // The text stays when the file comes.
         let file = [("kind", "invoice_or_receipt"), ("text", "")];
         led(&browser.upload(&add, &file, ("receipt.pdf", PDF)).await, &format!("/dashboard{page}"));
         led(&browser.upload(&add, &[("kind", "additional_evidence"), ("text", "A note")], NO_FILE).await, &format!("/dashboard{page}"));
         let now = batch().await;
-        assert_eq!(now["invoice_or_receipt_text"], "Paid <twice>, see below");
+        assert_eq!(now["invoice_or_receipt_text"], "Paid <twice>,\nsee below");
         assert_eq!(now["invoice_or_receipt_file"]["original_filename"], "receipt.pdf");
         let shown = browser.page(&page).await;
-        for part in ["Paid &lt;twice&gt;, see below", ">receipt.pdf</a>", "A note", "Take out the additional evidence"] {
+        for part in ["Paid &lt;twice&gt;,\nsee below", ">receipt.pdf</a>", "A note", "Take out the additional evidence"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
 

@@ -318,6 +318,13 @@ rules! {
         for (path, kind) in [("/dashboard/dashboard.css", "text/css"), ("/dashboard/dashboard.js", "text/javascript")] {
             let file = anybody.get(path).await;
             assert!(file.status == 200 && file.headers["content-type"].to_str().unwrap().starts_with(kind), "{path}");
+            // A server of another release gives its own file under this address.
+            let page = browser.page("").await;
+            let own = page.split('"').find(|address| address.starts_with(&format!("{path}?"))).unwrap();
+            let other = format!("{path}?other");
+            for (address, kept) in [(own, "public, max-age=31536000, immutable"), (&other, "no-store")] {
+                assert_eq!(anybody.get(address).await.headers["cache-control"], kept, "{address}");
+            }
         }
     }
 

@@ -113,9 +113,12 @@ rules! {
             (only("purpose", "dispute_evidence"), &blank[..1]),
             (only("purpose", "logo"), &[blank[0], ("purpose", "Purpose is not included in the list")]),
         ] {
-            let body = if body.is_empty() { "--x--\r\n".to_owned() } else { body };
             leaves_nothing(app, raw(&client, body)).await.faulty(faults);
         }
+        leaves_nothing(app, raw(&client, "--x--\r\n")).await.faulty(&blank);
+        // Of no announced length.
+        let nothing = Body::from_stream(stream::empty::<Result<Bytes, std::io::Error>>());
+        leaves_nothing(app, client.send(client.uploading().body(nothing).unwrap())).await.faulty(&blank);
         let zero = "--x\r\nContent-Disposition: form-data; name=file; filename*=UTF-8''a%00.pdf\r\n\r\n%PDF-1.7\r\n\
                     --x\r\nContent-Disposition: form-data; name=purpose\r\n\r\ndispute_evidence\r\n--x--\r\n";
         leaves_nothing(app, raw(&client, zero)).await.faulty(&[("file", "File has a name that is not valid")]);

@@ -1,7 +1,7 @@
 //! An acquirer in the process whose calls and answers are lost or late, as a test orders.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -62,6 +62,7 @@ pub struct FlakyAcquirer {
     references: Mutex<Vec<Option<String>>>,
     proofs: Mutex<Vec<Proof>>,
     dropped: Mutex<Option<Currency>>,
+    is_silent: AtomicBool,
 }
 
 impl Default for FlakyAcquirer {
@@ -78,6 +79,7 @@ impl Default for FlakyAcquirer {
             references: Mutex::default(),
             proofs: Mutex::default(),
             dropped: Mutex::default(),
+            is_silent: AtomicBool::default(),
         }
     }
 }
@@ -106,6 +108,11 @@ impl FlakyAcquirer {
     /// Takes a currency no more.
     pub fn drop_currency(&self, currency: Currency) {
         *self.dropped.lock().unwrap() = Some(currency);
+    }
+
+    /// Answers no question about cards and rates any more.
+    pub fn fall_silent(&self) {
+        self.is_silent.store(true, Ordering::SeqCst);
     }
 
     /// Lets one late call or answer go; they go in the order of their calls.
@@ -203,10 +210,16 @@ impl Acquirer for FlakyAcquirer {
     }
 
     fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>> {
+        if self.is_silent.load(Ordering::SeqCst) {
+            return std::future::ready(Err(NoAnswer)).boxed();
+        }
         self.simulator.card(number)
     }
 
     fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
+        if self.is_silent.load(Ordering::SeqCst) {
+            return std::future::ready(Err(NoAnswer)).boxed();
+        }
         if *self.dropped.lock().unwrap() == Some(currency) {
             return std::future::ready(Ok(None)).boxed();
         }

@@ -2,11 +2,12 @@
 //! schedule.
 
 use entity::TimeSpan;
+use entity::account::TransfersSchedule;
 use futures::future::{join_all, join3};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use crate::harness::{App, Client, Database, card, charge_with, rounds, rules, token, token_of};
+use crate::harness::{App, Client, Database, card, charge_with, on_both, rounds, rules, token, token_of};
 
 const OPENING: i64 = 100_000_000;
 
@@ -309,3 +310,26 @@ rules! {
         assert_eq!(count, app.number("SELECT COUNT(*) FROM postings WHERE transfer_id IS NOT NULL").await);
     }
 }
+
+/// In live, where an operator decides who is paid.
+async fn a_merchant_on_hold_is_not_paid_out_until_it_is_active_again(database: Database) {
+    let Some(app) = App::live(database).await else { return };
+    let client = app.client();
+    let charge = charge_with(400, json!({ "card": card("4012888888881881") }));
+    client.post("/1/charges", &charge).await.ok(201);
+    let midnight = TransfersSchedule::Daily.next_after(app.ctx().clock.now()).unwrap().millis();
+    let daily = format!("UPDATE accounts SET transfers_schedule = 'daily', settles_at = {midnight}");
+    app.execute(daily.leak()).await;
+    for status in ["on_hold", "declined"] {
+        app.execute(format!("UPDATE accounts SET status = '{status}'").leak()).await;
+        for _ in 0..7 {
+            pass(&app, TimeSpan::days(1)).await;
+        }
+        assert_eq!(app.number("SELECT COUNT(*) FROM transfers").await, 0, "{status}");
+    }
+    app.execute("UPDATE accounts SET status = 'active'").await;
+    pass(&app, TimeSpan::days(1)).await;
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers").await, 1);
+    app.check_books().await;
+}
+on_both!(a_merchant_on_hold_is_not_paid_out_until_it_is_active_again);

@@ -92,6 +92,9 @@ rules! {
         wrong.refused(405, "method_not_allowed");
         let entry = logged(&client, &wrong).await;
         assert_eq!((&entry["method"], &entry["route"]), (&json!("PATCH"), &json!("/1/charges")));
+        for (query, answer) in [("route=unmatched", &unknown), ("method=PATCH", &wrong)] {
+            assert_eq!(ids(&client, &format!("?{query}&wait=1")).await, [id(answer)], "{query}");
+        }
         for (caller, path) in [
             (app.anonymous(), "/1/chargez"),
             (app.with_key("sk_of_nobody"), "/1/chargez"),

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use migration::{DbErr, MigrationName, MigrationTrait, Migrator, MigratorTrait, SchemaManager, Sql};
-use sea_orm::DbBackend;
+use sea_orm::{ConnectionTrait, DbBackend, TransactionTrait};
 use sha2::{Digest, Sha256};
 
 use crate::harness::process::pause;
+use crate::harness::raw_database::RawDatabase;
 use crate::harness::steps::sql_of;
 use crate::harness::{Installed, operated};
 
@@ -181,6 +182,24 @@ operated! {
             assert_eq!(installed.number(&format!("SELECT COUNT(*) FROM {rows}")).await, before, "{rows}");
         }
         installed.refuses(&["account", "list"], "the database's schema is of a later release: m0099_next");
+    }
+
+    async fn a_step_waits_for_a_table_that_is_read_and_nobody_waits_behind_it(installed) {
+        assert_eq!(installed.run(&["migrate"]).0, Some(0));
+        let RawDatabase::Postgres(outside) = installed.outside().await else { return };
+        let dump = outside.begin().await.unwrap();
+        dump.execute_unprepared("LOCK TABLE charges IN ACCESS SHARE MODE").await.unwrap();
+        let others = async {
+            let waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'charges'::regclass";
+            while installed.number(waiting).await == 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            installed.number("SELECT COUNT(*) FROM charges").await;
+            dump.rollback().await.unwrap();
+        };
+        let others = tokio::time::timeout(Duration::from_mins(1), others);
+        let (ran, waited) = tokio::join!(upgraded::<NextRelease>(installed), others);
+        assert_eq!((ran, waited), (Ok(vec!["m0099_next".to_owned()]), Ok(())));
     }
 
     async fn a_database_from_before_the_first_release_is_refused(installed) {

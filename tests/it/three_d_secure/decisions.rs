@@ -1,9 +1,13 @@
 //! Decisions that race, and decisions whose call is lost (`docs/decisions.md`, 146).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use entity::TimeSpan;
 use serde_json::json;
+use tokio::join;
 
-use super::{ENROLLED, approve, challenged, challenged_by_token, pending, press, session_of};
+use super::{ENROLLED, approve, challenged, challenged_by_token, open, pending, press, session_of};
 use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{at_once, rounds, rules};
 
@@ -60,6 +64,32 @@ rules! {
         let verified = client.verify(&session).await.ok(200);
         assert_eq!((&verified["success"], &verified["captured"]), (&json!(true), &json!(true)));
         assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
+    }
+
+    async fn whoever_presses_twice_or_comes_back_returns_with_the_outcome_as_well(app, acquirer) {
+        let client = app.client();
+        for again in [Some("decision=approve"), Some("decision=fail"), None] {
+            let (_, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
+            let (calls, answered) = (acquirer.calls().len(), AtomicBool::new(false));
+            acquirer.carry_first([CallFault::AnswerLate]);
+            let second = async {
+                acquirer.called(calls + 1).await;
+                let answer = match again {
+                    Some(decision) => press(&client, &page, decision).await,
+                    None => open(app, &page).await,
+                };
+                assert!(answered.load(Ordering::SeqCst), "{again:?}");
+                client.verify(&session_of(&answer)).await.ok(200)
+            };
+            let release = async {
+                acquirer.called(calls + 1).await;
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                answered.store(true, Ordering::SeqCst);
+                acquirer.release();
+            };
+            let (_, verified, ()) = join!(press(&client, &page, "decision=approve"), second, release);
+            assert_eq!(verified["captured"], true, "{again:?}");
+        }
     }
 
     async fn a_lost_call_after_the_approval_is_declined(app, acquirer) {

@@ -135,6 +135,25 @@ rules! {
         }
     }
 
+    async fn a_payload_cut_otherwise_where_its_signature_does_not_say_is_a_replay(app) {
+        let client = app.client();
+        let good = client.wallet_payload("walletApay", "4200000000000000").await;
+        let id = good["source"]["header"]["transactionId"].as_str().unwrap().to_owned();
+        client.payment_source(&good).await;
+        for cut in (2..=id.len()).step_by(2) {
+            let mut replay = good.clone();
+            let (id, rest) = id.split_at(cut);
+            replay["source"]["header"]["transactionId"] = json!(id);
+            replay["source"]["header"]["applicationData"] = json!(rest);
+            refused(app, &client, &replay).await;
+        }
+        let mut uncut = client.wallet_payload("walletApay", "4200000000000000").await;
+        let id = uncut["source"]["header"]["transactionId"].as_str().unwrap().to_owned();
+        uncut["source"]["header"]["transactionId"] = json!(id[..8]);
+        uncut["source"]["header"]["applicationData"] = json!(id[8..]);
+        client.payment_source(&uncut).await;
+    }
+
     async fn a_wallet_a_payload_is_good_for_five_minutes_of_the_wall_clock(app) {
         let client = app.client();
         let certificate = client.wallet_certificate().await;
@@ -251,7 +270,7 @@ rules! {
             DeviceCard { number: "4000056655665556", ..CARD },
             DeviceCard { number: "", ..CARD },
             DeviceCard { number: "4200000000000001", ..CARD },
-            DeviceCard { expiry_month: 2, expiry_year: 2026, ..CARD },
+            DeviceCard { expiry_month: 2, expiry_year: 2025, ..CARD },
             DeviceCard { expiry_month: 13, ..CARD },
             DeviceCard { expiry_month: 0, ..CARD },
         ] {

@@ -8,7 +8,7 @@ use base::request_permits::release_permit;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::buffered::BufWriter;
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::path::Path;
@@ -62,11 +62,13 @@ impl Bucket {
         if bucket.is_empty() {
             return Err(BucketError::Address(address.into()));
         }
-        let store = AmazonS3Builder::from_env()
-            .with_bucket_name(bucket)
-            .with_http_connector(Connector)
-            .with_retry(TRIES)
-            .build()?;
+        let mut builder = AmazonS3Builder::from_env();
+        if builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_none() {
+            // A bucket that keeps objects for a time takes none without a checksum.
+            builder = builder.with_checksum_algorithm(Checksum::SHA256);
+        }
+        let store =
+            builder.with_bucket_name(bucket).with_http_connector(Connector).with_retry(TRIES).build()?;
         let prefix = Path::from(prefix);
         Ok(Self { store: Arc::new(store), prefix, turns: Semaphore::new(BUCKET_WRITES_MAX) })
     }

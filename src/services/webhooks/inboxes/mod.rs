@@ -14,6 +14,7 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOXES_MAX;
 use crate::params::{Paging, Params, Patch};
+use crate::services::by_key;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
@@ -106,8 +107,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
 ///
 /// Refusals: `not_found`.
 async fn find(ctx: &Context, account: &Account, token: &str) -> Result<InboxToken, Error> {
-    let row = inbox::Entity::at(account.id(), parse(token)?).one(ctx.store.read()).await?;
-    row.map(|row| row.id).ok_or_else(|| ErrorCode::NotFound.into())
+    Ok(by_key::find::<inbox::Entity>(ctx.store.read(), account, token).await?.id)
 }
 
 /// Locks an inbox, so that its deliveries and changes happen one after another.

@@ -87,7 +87,7 @@ impl<'s, E> FollowingCopy<'s, E> {
             self.copy_changes().await?;
             let source = copy.source.snapshot().await?;
             refuse_restoring(&source).await?;
-            Ok::<_, CopyError>((source, copy.target.snapshot().await?))
+            Ok::<_, CopyError>((source, copy.target.store.snapshot().await?))
         };
         let rest = match rest.await {
             // An error here does not say whether servers may start on the copy: the source stays as it is.

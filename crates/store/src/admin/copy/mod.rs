@@ -143,7 +143,7 @@ impl<'s, E> Copy<'s, E> {
         let mut done = 0;
         for table in &self.tables {
             let copied = self.copy(&source, table, |rows| progress.set_done(done + rows)).await?;
-            if digest(&self.target.snapshot().await?, table, u64::MAX).await? != copied {
+            if digest(&self.target.store.snapshot().await?, table, u64::MAX).await? != copied {
                 return Err(CopyError::Differs(table.name.clone()));
             }
             let copied = copied.of_table(&table.name);
@@ -188,7 +188,7 @@ impl<'s, E> Copy<'s, E> {
         table: &Table,
         on_rows: impl Fn(u64),
     ) -> Result<Digest, CopyError> {
-        let present = digest(&self.target.snapshot().await?, table, u64::MAX).await?;
+        let present = digest(&self.target.store.snapshot().await?, table, u64::MAX).await?;
         let mut kept = present.rows;
         if kept > 0 && digest(source, table, kept).await? != present {
             self.target.clear(table).await?;

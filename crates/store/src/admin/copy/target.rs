@@ -10,12 +10,12 @@ use super::CopyError;
 use super::row::Chunk;
 use super::table::Table;
 use super::writer::RawWriter;
+use crate::Store;
 use crate::admin::installation_info::COPYING;
 use crate::connect::{self, ConnectError};
 use crate::either::Either;
 use crate::location::Location;
 use crate::sqlite::FileLock;
-use crate::{Snapshot, Store};
 
 /// The stages of an unfinished copy: rows are missing, all rows were copied once and changes follow, or nobody goes on with it.
 pub(super) const UNFINISHED: &str = "unfinished";
@@ -42,7 +42,9 @@ pub(super) async fn lock(location: &Location) -> Result<Option<DatabaseTransacti
                pg_advisory_xact_lock(hashtext('copied to ' || current_schema()))";
     match lock.execute_unprepared(sql).await {
         Ok(_) => Ok(Some(lock)),
-        Err(error) if connect::answered(&error).as_deref() == Some("55P03") => Err(CopyError::Busy),
+        Err(error) if connect::answered(&error).as_deref() == Some(connect::LOCK_NOT_AVAILABLE) => {
+            Err(CopyError::Busy)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -54,11 +56,6 @@ impl<E> Target<E> {
         let store = Store::open_locked(location, lock.as_ref(), IdGenerator::default().into()).await?;
         let writer = RawWriter::new(&store)?;
         Ok(Self { store, writer, _lock: lock })
-    }
-
-    /// Returns the rows as they are now.
-    pub async fn snapshot(&self) -> Result<Snapshot, DbErr> {
-        self.store.snapshot().await
     }
 
     /// Marks the database as a copy that lacks rows.
