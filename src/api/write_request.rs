@@ -341,8 +341,9 @@ pub async fn replay_after_conflict(app: &AppState, mut request: Request, next: N
     request.extensions_mut().insert(slot.clone());
     let response = next.run(request).await;
     let Some((account, claim)) = slot.0.get() else { return response };
-    let is_refused = response.status().is_client_error() && response.status() != StatusCode::UNAUTHORIZED;
-    let is_refused = is_refused || request_context::has_not_begun();
+    let may_be_shown = response.status() != StatusCode::UNAUTHORIZED;
+    let is_refused =
+        may_be_shown && (response.status().is_client_error() || request_context::has_not_begun());
     let answer = if is_refused && !claim.is_owned() {
         match idempotency::find_response(app, *account, claim).await {
             // Its key is free.

@@ -81,6 +81,19 @@ async fn an_answer_of_another_copy_is_given_again_while_the_acquirer_is_silent()
 }
 
 #[tokio::test]
+async fn a_key_that_has_ended_is_shown_no_earlier_answer_while_the_acquirer_is_silent() {
+    let acquirer = Arc::new(FlakyAcquirer::default());
+    let Some(app) = Arc::clone(&acquirer).start(Database::Postgres).await else { return };
+    keyed(&app.client(), "elsewhere").await.ok(201);
+    let copy = app.copy().await;
+    let other = Client::new(copy.router.clone(), Some(app.secret_key().to_owned()));
+    other.captured(400).await;
+    keys::rotate(app.ctx(), app.account().await, TimeSpan::ZERO).await.unwrap();
+    acquirer.fall_silent();
+    app.unchanged(keyed(&other, "elsewhere")).await.refused(401, "unauthorized");
+}
+
+#[tokio::test]
 async fn a_void_obeys_what_another_copy_has_just_made_strict() {
     let Some((app, _copy, other)) = kept(Database::Postgres).await else { return };
     let charge = app.client().authorised(400).await;
