@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::harness::process::pause;
 use crate::harness::raw_database::RawDatabase;
 use crate::harness::steps::sql_of;
-use crate::harness::{Installed, operated};
+use crate::harness::{Installed, eventually, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
 const RELEASED: [(&str, &str, &str); 16] = [
@@ -191,9 +191,7 @@ operated! {
         dump.execute_unprepared("LOCK TABLE charges IN ACCESS SHARE MODE").await.unwrap();
         let others = async {
             let waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'charges'::regclass";
-            while installed.number(waiting).await == 0 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
+            eventually(async || installed.number(waiting).await > 0).await;
             installed.number("SELECT COUNT(*) FROM charges").await;
             dump.rollback().await.unwrap();
         };

@@ -1,11 +1,12 @@
 //! Decisions that race, and decisions whose call is lost (`docs/decisions.md`, 146).
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::pin;
 use std::time::Duration;
 
 use entity::TimeSpan;
 use serde_json::json;
 use tokio::join;
+use tokio::time::timeout;
 
 use super::{ENROLLED, approve, challenged, challenged_by_token, open, pending, press, session_of};
 use crate::harness::flaky_acquirer::CallFault;
@@ -70,24 +71,21 @@ rules! {
         let client = app.client();
         for again in [Some("decision=approve"), Some("decision=fail"), None] {
             let (_, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-            let (calls, answered) = (acquirer.calls().len(), AtomicBool::new(false));
+            let calls = acquirer.calls().len();
             acquirer.carry_first([CallFault::AnswerLate]);
             let second = async {
                 acquirer.called(calls + 1).await;
-                let answer = match again {
-                    Some(decision) => press(&client, &page, decision).await,
-                    None => open(app, &page).await,
-                };
-                assert!(answered.load(Ordering::SeqCst), "{again:?}");
-                client.verify(&session_of(&answer)).await.ok(200)
-            };
-            let release = async {
-                acquirer.called(calls + 1).await;
-                tokio::time::sleep(Duration::from_millis(300)).await;
-                answered.store(true, Ordering::SeqCst);
+                let mut second = pin!(async {
+                    match again {
+                        Some(decision) => press(&client, &page, decision).await,
+                        None => open(app, &page).await,
+                    }
+                });
+                timeout(Duration::from_millis(300), &mut second).await.unwrap_err();
                 acquirer.release();
+                client.verify(&session_of(&second.await)).await.ok(200)
             };
-            let (_, verified, ()) = join!(press(&client, &page, "decision=approve"), second, release);
+            let (_, verified) = join!(press(&client, &page, "decision=approve"), second);
             assert_eq!(verified["captured"], true, "{again:?}");
         }
     }
