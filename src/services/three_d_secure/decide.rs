@@ -120,8 +120,8 @@ struct MaskedCard {
     display_number: String,
 }
 
-/// Waits until the acquirer's answer to an approval of another request is recorded, unless that one has ended long ago: a browser leaves it if
-/// the button is pressed twice, and most callbacks verify at once.
+/// Waits until the acquirer's answer to another request's approval is recorded, unless that request has ended long ago. A browser leaves
+/// the first press for the second, and most callbacks verify at once.
 async fn await_outcome(ctx: &Context, session: &three_d_secure::Model, now: Timestamp) -> Result<(), Error> {
     if session.state != SessionState::Approved {
         return Ok(());
