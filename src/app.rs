@@ -424,29 +424,16 @@ pub(crate) fn wallets(
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         wallets.roots = wallets.roots.and(Roots::parse(&text).map_err(|error| wrong(error.to_string()))?);
     }
-    wallets.gateway = match (&secrets.wallet_g_key, &options.wallet_g_recipient) {
-        (None, None) => wallets.gateway,
-        (Some(key), Some(recipient)) => {
-            Some(Gateway::new(key.expose(), recipient).map_err(|error| match error {
-                GatewayError::Key => StartError::Wallet("CARD_PAYMENTS_WALLET_G_KEY", error.to_string()),
-                GatewayError::Recipient => {
-                    StartError::Wallet("CARD_PAYMENTS_WALLET_G_RECIPIENT", error.to_string())
-                }
-            })?)
-        }
-        (None, Some(_)) => {
-            return Err(StartError::MissingPartner(
-                "CARD_PAYMENTS_WALLET_G_KEY",
-                "CARD_PAYMENTS_WALLET_G_RECIPIENT",
-            ));
-        }
-        (Some(_), None) => {
-            return Err(StartError::MissingPartner(
-                "CARD_PAYMENTS_WALLET_G_RECIPIENT",
-                "CARD_PAYMENTS_WALLET_G_KEY",
-            ));
-        }
-    };
+    let key = ("CARD_PAYMENTS_WALLET_G_KEY", secrets.wallet_g_key.as_ref());
+    let recipient = ("CARD_PAYMENTS_WALLET_G_RECIPIENT", options.wallet_g_recipient.as_ref());
+    let (key_name, recipient_name) = (key.0, recipient.0);
+    if let Some((key, recipient)) = both(key, recipient)? {
+        let gateway = Gateway::new(key.expose(), recipient).map_err(|error| match error {
+            GatewayError::Key => StartError::Wallet(key_name, error.to_string()),
+            GatewayError::Recipient => StartError::Wallet(recipient_name, error.to_string()),
+        });
+        wallets.gateway = Some(gateway?);
+    }
     if environment == Environment::Live {
         let known = Issuer::built_in();
         if wallets.roots.shares_any(&known.roots()) {
@@ -456,25 +443,25 @@ pub(crate) fn wallets(
             return Err(StartError::TestOnly("the key in CARD_PAYMENTS_WALLET_G_KEY"));
         }
     }
-    let hosts = List::all(&options.wallet_a_hosts);
-    wallets.provider = match (&secrets.wallet_a_identity, hosts.as_slice()) {
-        (None, []) => None,
-        (Some(identity), [_, ..]) => {
-            let provider = Provider::new(identity, &hosts, policy);
-            Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
-        }
-        (None, [_, ..]) => {
-            return Err(StartError::MissingPartner(
-                "CARD_PAYMENTS_WALLET_A_IDENTITY",
-                "CARD_PAYMENTS_WALLET_A_HOSTS",
-            ));
-        }
-        (Some(_), []) => {
-            return Err(StartError::MissingPartner(
-                "CARD_PAYMENTS_WALLET_A_HOSTS",
-                "CARD_PAYMENTS_WALLET_A_IDENTITY",
-            ));
-        }
-    };
+    let hosts = Some(List::all(&options.wallet_a_hosts)).filter(|hosts| !hosts.is_empty());
+    let identity = ("CARD_PAYMENTS_WALLET_A_IDENTITY", secrets.wallet_a_identity.as_ref());
+    let name = identity.0;
+    if let Some((identity, hosts)) = both(identity, ("CARD_PAYMENTS_WALLET_A_HOSTS", hosts))? {
+        let provider = Provider::new(identity, &hosts, policy).map_err(|why| StartError::Wallet(name, why));
+        wallets.provider = Some(provider?);
+    }
     Ok(wallets)
+}
+
+/// Returns two settings that need each other, each given with its name; `None` if neither is set.
+fn both<A, B>(
+    (first_name, first): (&'static str, Option<A>),
+    (second_name, second): (&'static str, Option<B>),
+) -> Result<Option<(A, B)>, StartError> {
+    match (first, second) {
+        (Some(first), Some(second)) => Ok(Some((first, second))),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(StartError::MissingPartner(first_name, second_name)),
+        (Some(_), None) => Err(StartError::MissingPartner(second_name, first_name)),
+    }
 }

@@ -212,6 +212,9 @@ pub enum ConfigError {
     /// A secret that is set both by value and by file.
     #[error("{0} and {0}_FILE are both set")]
     Twice(&'static str),
+    /// A secret that is no text.
+    #[error("{0} is not UTF-8")]
+    NotUtf8(&'static str),
     /// One key for two purposes.
     #[error("CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY must differ")]
     SameKeys,
@@ -336,7 +339,8 @@ fn opens_to_operators(text: &str) -> bool {
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
     let file = set_variable(format!("{name}_FILE"));
-    match (set_variable(name).and_then(|text| text.into_string().ok()), file) {
+    let value = set_variable(name).map(|text| text.into_string().map_err(|_| ConfigError::NotUtf8(name)));
+    match (value.transpose()?, file) {
         (Some(_), Some(_)) => Err(ConfigError::Twice(name)),
         (Some(text), None) => Ok(Some(text.into())),
         (None, Some(file)) => read(Path::new(&file)).map(Some),

@@ -111,6 +111,22 @@ struct Openapi {
     postman: bool,
 }
 
+impl Openapi {
+    fn print(self) -> Result<(), Box<dyn std::error::Error>> {
+        let bodies = if self.json_bodies { Bodies::Json } else { Bodies::All };
+        let samples = if self.code_samples { Samples::Code } else { Samples::None };
+        let document = edited(api::openapi(), bodies, self.edition, samples);
+        let text = if self.postman {
+            format!("{:#}\n", api::openapi::postman::collection(&document))
+        } else if self.json {
+            format!("{document:#}\n")
+        } else {
+            api::openapi::yaml(&document)
+        };
+        Ok(terminal::stdout().write_all(text.as_bytes())?)
+    }
+}
+
 /// Print a script that completes commands and options in a shell. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments completions bash > /etc/bash_completion.d/card-payments")]
@@ -120,6 +136,22 @@ struct Completions {
     /// Print one JSON object: {shell, script}.
     #[arg(long)]
     json: bool,
+}
+
+impl Completions {
+    fn print(self) -> Result<(), Box<dyn std::error::Error>> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
+        let mut script = String::from_utf8(script)?;
+        if self.shell == clap_complete::Shell::Bash {
+            // It spells a name with a hyphen in two ways, so that no command's own words would be completed.
+            script = script.replace("card__subcmd__payments", "card__payments");
+        }
+        if !self.json {
+            return Ok(terminal::stdout().write_all(script.as_bytes())?);
+        }
+        print_result(&json!({ "shell": self.shell.to_string(), "script": script }), &"", true)
+    }
 }
 
 /// A command on a database.
@@ -220,48 +252,19 @@ async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<
         Command::Bench(command) => return Box::pin(commands::bench::run(*command)).await,
         Command::Backup(command) => return commands::backup::run(command).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
-        Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {
-            let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
-            let samples = if code_samples { Samples::Code } else { Samples::None };
-            let document = edited(api::openapi(), bodies, edition, samples);
-            let text = if postman {
-                format!("{:#}\n", api::openapi::postman::collection(&document))
-            } else if json {
-                format!("{document:#}\n")
-            } else {
-                api::openapi::yaml(&document)
-            };
-            terminal::stdout().write_all(text.as_bytes())?;
-            Ok(())
-        }
+        Command::Openapi(options) => options.print(),
         Command::Migrate(command) => commands::migrate::run(command).await,
-        Command::Account(WithDatabase { command, database }) => {
-            commands::account::run(command, &database).await
-        }
-        Command::Merchant(WithDatabase { command, database }) => {
-            commands::merchant::run(command, &database).await
-        }
-        Command::Customer(WithDatabase { command, database }) => {
-            commands::customer::run(command, &database).await
-        }
-        Command::People(WithDatabase { command, database }) => {
-            commands::people::run(command, &database).await
-        }
-        Command::Deposit(WithDatabase { command, database }) => {
-            commands::deposit::run(command, &database).await
-        }
-        Command::Dispute(WithDatabase { command, database }) => {
-            commands::dispute::run(command, &database).await
-        }
-        Command::Ledger(WithDatabase { command, database }) => {
-            commands::ledger::run(command, &database).await
-        }
+        Command::Account(on) => commands::account::run(on.command, &on.database).await,
+        Command::Merchant(on) => commands::merchant::run(on.command, &on.database).await,
+        Command::Customer(on) => commands::customer::run(on.command, &on.database).await,
+        Command::People(on) => commands::people::run(on.command, &on.database).await,
+        Command::Deposit(on) => commands::deposit::run(on.command, &on.database).await,
+        Command::Dispute(on) => commands::dispute::run(on.command, &on.database).await,
+        Command::Ledger(on) => commands::ledger::run(on.command, &on.database).await,
         Command::Reconcile(command) => commands::reconcile::run(command).await,
-        Command::Vault(WithDatabase { command, database }) => commands::vault::run(command, &database).await,
-        Command::Clock(WithDatabase { command, database }) => commands::clock::run(command, &database).await,
-        Command::Webhook(WithDatabase { command, database }) => {
-            commands::webhook::run(command, &database).await
-        }
+        Command::Vault(on) => commands::vault::run(on.command, &on.database).await,
+        Command::Clock(on) => commands::clock::run(on.command, &on.database).await,
+        Command::Webhook(on) => commands::webhook::run(on.command, &on.database).await,
         Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,
@@ -277,17 +280,7 @@ async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<
         Command::Health(command) => tools::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Manual(command) => commands::manual::run(command, Cli::command()),
-        Command::Completions(Completions { shell, json }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
-            if json {
-                let script = String::from_utf8_lossy(&script);
-                print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
-            } else {
-                terminal::stdout().write_all(&script)?;
-            }
-            Ok(())
-        }
+        Command::Completions(options) => options.print(),
     }
     .map(|()| ExitCode::SUCCESS)
 }

@@ -57,7 +57,7 @@ pub async fn authenticate_payment_key(
 
 /// Notes the account of a request: how its parameters are handled, and whose log it is in.
 pub fn note_account(account: &Account) {
-    set_handling(account);
+    request_context::set_account_is_strict(account.settings().strict_parameters.unwrap_or_default());
     log(|data| data.account = Some((account.id(), account.now)));
 }
 
@@ -71,11 +71,6 @@ pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> R
     note_account(&authenticated.account);
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     app.rights.check(&authenticated.account)
-}
-
-/// Lets the account say whether its requests may have unknown parameters, unless the request says so itself.
-pub fn set_handling(account: &Account) {
-    request_context::set_account_is_strict(account.settings().strict_parameters.unwrap_or_default());
 }
 
 /// Finds whose secret key a request has that no operation answers, for the request log. It waits for nothing that is scarce: its

@@ -43,7 +43,7 @@ pub async fn list_events(
 ) -> Result<ListedShort<Event>, Error> {
     let list = Box::pin(events::list(&app, &account, EventSearch::read(&input))).await?;
     // A request that waits holds nothing else.
-    let key = account.key.as_ref().map(|key| key.hash);
+    let key = account.key_hash();
     drop((account, input));
     Ok(ListedShort(await_page(&app, key, &list).await?))
 }

@@ -43,7 +43,15 @@ pub async fn check(
     };
     match &inspection.kind {
         DatabaseKind::Sqlite(file) => check_file(file, findings),
-        DatabaseKind::Postgres(server) => check_server(server, configuration.is_live(), findings),
+        DatabaseKind::Postgres(server) => {
+            if configuration.is_live() && !location.is_server_verified() {
+                findings.warning(
+                    "its address does not demand a certificate, so whoever stands between may read and change all",
+                    "add ?sslmode=verify-full to it",
+                );
+            }
+            check_server(server, configuration.is_live(), findings);
+        }
     }
     contents(&inspection, configuration, findings);
     report_integrity(&location, findings).await;

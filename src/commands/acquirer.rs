@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use acquirer::http::{Secrets, document, router};
 use acquirer::simulator::Simulator;
@@ -19,8 +19,7 @@ use clap::Args;
 use entity::Day;
 use serde_json::json;
 use tokio::sync::watch;
-use tools::terminal;
-use tools::terminal::print_result;
+use tools::terminal::{self, LossyStderr, print_result};
 use web::connections::Connections;
 use web::server::{self, ServerPhase};
 
@@ -69,7 +68,8 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
         let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
         return Ok(terminal::stdout().write_all(document.as_bytes())?);
     }
-    log(&filter, io::stderr, io::stderr().is_terminal())?;
+    let is_terminal = io::stderr().is_terminal();
+    log(&filter, Mutex::new(LossyStderr::new(!is_terminal)), is_terminal)?;
     let secret = config::Secrets::from_environment()?.acquirer;
     let secret = secret.ok_or("CARD_PAYMENTS_ACQUIRER_SECRET is required")?;
     let secrets =

@@ -37,7 +37,7 @@ pub struct Backup {
 
 #[derive(Serialize)]
 struct Made {
-    file: PathBuf,
+    file: String,
     bytes: u64,
 }
 
@@ -68,7 +68,8 @@ pub async fn run(command: Backup) -> Result<ExitCode, Box<dyn Error>> {
         (made, _) => {
             let bytes = made?;
             let text = format!("{}: {bytes} bytes", file.display());
-            print_result(&Made { file, bytes }, &text, json).map(|()| ExitCode::SUCCESS)
+            print_result(&Made { file: file.display().to_string(), bytes }, &text, json)
+                .map(|()| ExitCode::SUCCESS)
         }
     }
 }

@@ -41,7 +41,8 @@ fn write_pages(command: &Command, folder: &Path, printer: &mut Printer) -> Resul
     let file = folder.join(man.get_filename());
     let written = page(command, &man).and_then(|page| std::fs::write(&file, page));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
-    printer.print(&json!({ "page": file }), &file.display());
+    let file = file.display().to_string();
+    printer.print(&json!({ "page": file }), &file);
     command.get_subcommands().try_for_each(|one| write_pages(one, folder, printer))
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::http_address::reachable;
@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tools::request_line::TerminalFormat;
-use tools::terminal::{LineLog, print_result};
+use tools::terminal::{LineLog, LossyStderr, print_result};
 use tracing_subscriber::fmt::MakeWriter;
 use web::connections::Connections;
 use web::server::{self, ServerPhase};
@@ -70,7 +70,8 @@ pub struct Serve {
 
 /// Runs the command until a signal ends it.
 pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
-    log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
+    let is_terminal = io::stderr().is_terminal();
+    log(&command.options.log, Mutex::new(LossyStderr::new(!is_terminal)), is_terminal)?;
     let (stop, json) = (on_signals(Signal::STOP)?, command.json);
     // The server runs on if nobody reads the banner.
     Box::pin(serve(command, None, stop, |banner| drop(print_result(banner, banner, json)))).await
@@ -169,9 +170,14 @@ async fn shut_down(ctx: &Ctx, working: WorkerHandles, exporting: Option<Exporter
     } else {
         tracing::warn!("payments are still in flight; they are recovered at the next start");
     }
-    workers::write_counts(ctx).await;
-    if let Err(error) = ctx.memory.request_log.write(&ctx.store, None).await {
-        tracing::warn!(%error, "some requests are missing in the log of requests");
+    let writing = async {
+        workers::write_counts(ctx).await;
+        if let Err(error) = ctx.memory.request_log.write(&ctx.store, None).await {
+            tracing::warn!(%error, "some requests are missing in the log of requests");
+        }
+    };
+    if timeout(LAST_WRITES, writing).await.is_err() {
+        tracing::warn!("the last uses of keys, seals and logged requests were not written");
     }
     if let Some(exporting) = exporting {
         exporting.stop().await;
@@ -181,6 +187,10 @@ async fn shut_down(ctx: &Ctx, working: WorkerHandles, exporting: Option<Exporter
 /// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the
 /// last moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
+
+/// The longest time for what is written at last: with a minute of requests, that above, and the export of traces a stop takes at most 120
+/// seconds after the drain.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 fn notify_service_manager(state: &str) {
     if let Err(error) = platform::notify_service_manager(state) {

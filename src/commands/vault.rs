@@ -96,8 +96,8 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
             for ((share, file), n) in shares.iter().zip(&files).zip(1..) {
                 secret::write_secret_file(file, share)
                     .map_err(|error| format!("{}: {error}", file.display()))?;
-                let line = format_args!("share {n}: {}", file.display());
-                printer.print(&json!({ "share": n, "file": file }), &line);
+                let file = file.display().to_string();
+                printer.print(&json!({ "share": n, "file": file }), &format_args!("share {n}: {file}"));
             }
             printer.end()
         }

@@ -32,7 +32,7 @@ struct AccountsParams {
 /// Lists the accounts, oldest first.
 pub async fn list(State(app): State<DashboardState>, request: Request) -> Response {
     let listed = listed(&app, request).await;
-    listed.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
+    listed.unwrap_or_else(|page| layout::without_session(&app, page))
 }
 
 async fn listed(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
@@ -42,7 +42,7 @@ async fn listed(app: &DashboardState, request: Request) -> Result<Response, Erro
     let input = Input::from_request(request, app).await?;
     let after = input.params::<AccountsParams>().value.after.and_then(|after| after.parse().ok());
     let page = accounts_page(app, &session, after).await?;
-    Ok(layout::alone_with(app, page.into_response(), Some(&session)))
+    Ok(layout::without_account(app, page, Some(&session)))
 }
 
 async fn accounts_page(app: &DashboardState, session: &Session, after: Option<AccountToken>) -> PageResult {
@@ -125,7 +125,7 @@ fn chosen_token(input: &Input) -> Result<AccountToken, ErrorCode> {
 /// Selects the account to view.
 pub async fn choose(State(app): State<DashboardState>, request: Request) -> Response {
     let chosen = chosen(&app, request).await;
-    chosen.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
+    chosen.unwrap_or_else(|page| layout::without_session(&app, page))
 }
 
 async fn chosen(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
@@ -146,7 +146,7 @@ async fn chosen(app: &DashboardState, request: Request) -> Result<Response, Erro
         form.keep(&input);
         let error = ErrorPage::from(ErrorCode::NotFound).with_field("account");
         let page = error.on(accounts_page(app, &session, None).await?, &form);
-        return Ok(layout::alone_with(app, page.into_response(), Some(&session)));
+        return Ok(layout::without_account(app, page, Some(&session)));
     };
     audit::record_view(app, &session.operator(), token, address).await?;
     Ok(auth::select_account(app, session, Some(token)))

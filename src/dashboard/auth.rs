@@ -242,7 +242,7 @@ pub async fn refuse_foreign_forms(
     next: Next,
 ) -> Response {
     if *request.method() == Method::POST && !from_own_page(&app, request.headers()) {
-        return layout::alone(&app, ErrorPage::foreign().into_response());
+        return layout::without_session(&app, ErrorPage::foreign());
     }
     next.run(request).await
 }
@@ -308,7 +308,7 @@ pub fn require_right(account: &Account, path: &str, method: &Method) -> Result<(
 
 /// Returns the session, and whether it is new; or the response to show instead.
 async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(AccountSession, bool), Response> {
-    let failed = |error| layout::alone(app, ErrorPage::from(error).into_response());
+    let failed = |error| layout::without_session(app, ErrorPage::from(error));
     let led = |to| layout::guarded(Redirect::to(to).into_response());
     match Viewer::authenticate(app, &request.headers).await.map_err(failed)? {
         Viewer::Visitor(user) => return Ok((*user, false)),
@@ -316,22 +316,27 @@ async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(Accou
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Viewer::Nobody => return Err(led(SIGN_IN)),
     }
-    // A browser with an expired session may have viewed another account than the first one.
-    let key = own_machine::test_key(app, request).filter(|_| !Session::is_brought(app, &request.headers));
-    if let Some(key) = key {
-        match app.auth.open(app, key).await {
-            Ok(session) => {
-                if let Viewer::Visitor(user) = app.auth.user(app, session).await.map_err(failed)? {
-                    return Ok((*user, true));
-                }
-            }
-            // The key has been rotated since the server began.
-            Err(error) if error.code() == ErrorCode::Unauthorized => {}
-            Err(error) => return Err(failed(error)),
-        }
+    if let Some(user) = open_by_test_key(app, request).await.map_err(failed)? {
+        return Ok((user, true));
     }
     let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
-    Err(layout::alone(app, layout::sign_in(app, to, None).into_response()))
+    Err(layout::without_session(app, layout::sign_in(app, to, None)))
+}
+
+/// Opens a session with the first account's key, for a browser on this machine that brings no session.
+async fn open_by_test_key(app: &DashboardState, request: &Parts) -> Result<Option<AccountSession>, Error> {
+    // A browser with an expired session may have viewed another account than the first one.
+    let key = own_machine::test_key(app, request).filter(|_| !Session::is_brought(app, &request.headers));
+    let Some(key) = key else { return Ok(None) };
+    let session = match app.auth.open(app, key).await {
+        // The key has been rotated since the server began.
+        Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(None),
+        opened => opened?,
+    };
+    match app.auth.user(app, session).await? {
+        Viewer::Visitor(user) => Ok(Some(*user)),
+        Viewer::Operator(_) | Viewer::Nobody => Ok(None),
+    }
 }
 
 #[derive(Deserialize, Validate)]
@@ -342,14 +347,14 @@ struct SignInForm {
 
 /// Shows the sign-in form, even in a browser that would get a session without it.
 pub async fn sign_in_page(State(app): State<DashboardState>) -> Response {
-    layout::alone(&app, layout::sign_in(&app, HOME, None).into_response())
+    layout::without_session(&app, layout::sign_in(&app, HOME, None))
 }
 
 /// Opens a session.
 pub async fn sign_in(State(app): State<DashboardState>, request: Request) -> Response {
     match signed_in(&app, request).await {
         Ok(response) => layout::guarded(response),
-        Err(page) => layout::alone(&app, page.into_response()),
+        Err(page) => layout::without_session(&app, page),
     }
 }
 
@@ -383,7 +388,7 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
             tracing::warn!(address = address.map(field::display), "the dashboard refused a key");
             let refusal = Refusal::with_field("key", ErrorCode::Unauthorized.description());
             let page = SentForm::sent_to(SIGN_IN).shown_on(layout::sign_in(app, &to, None), &refusal);
-            Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
+            Ok(layout::without_session(app, page.with(StatusCode::UNPROCESSABLE_ENTITY)))
         }
         Err(error) => Err(error.into()),
     }
@@ -393,7 +398,7 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
 pub async fn sign_out(State(app): State<DashboardState>, request: Request) -> Response {
     match try_sign_out(&app, request).await {
         Ok(()) => redirect_to_sign_in(&app),
-        Err(page) => layout::alone(&app, page.into_response()),
+        Err(page) => layout::without_session(&app, page),
     }
 }
 

@@ -4,6 +4,7 @@ use axum::extract::State;
 use futures::FutureExt;
 use maud::html;
 
+use super::address::Address;
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, Field, FieldInput, ListView, Listing, OWN_DAYS, column, table};
@@ -89,6 +90,9 @@ pub async fn show(
         ]))
         (table("Cards", &CARDS, &cards))
         (table("Latest charges", &charges::COLUMNS, &charged))
+        @if is_test(&app) {
+            p { a href=(Address::new("/dashboard/charges").with("query", &id)) { "All its charges, with declined ones" } }
+        }
         (table("Subscriptions", &subscriptions::COLUMNS, &subscribed))
         @if is_test(&app) { (traces(&id)) }
         (customer.whole())

@@ -29,7 +29,7 @@ pub static LIST: ListView<Dispute> = ListView {
         column("Amount", |dispute| dispute.money("/amount")).figures().sorted("amount"),
         column("Status", |dispute| dispute.state("/status")),
         column("Received", |dispute| dispute.ago("/received_at")).wide().sorted("received_at"),
-        column("Evidence due", |dispute| dispute.ago("/evidence_required_by"))
+        column("Evidence due", |dispute| while_open(dispute, dispute.ago("/evidence_required_by")))
             .wide()
             .sorted("evidence_required_by"),
         column("Charge", |dispute| dispute.token("/charge/token")).wide(),
@@ -60,6 +60,11 @@ const ACTIVITY: [Column; 4] = [
     column("Status", |entry| entry.state("/status")),
     column("Amount", |entry| entry.at("/record").money("/amount")).figures(),
 ];
+
+/// Renders until when evidence may come, if it still may.
+fn while_open(dispute: &Record, time: Markup) -> Markup {
+    if dispute.text("/status") == DisputeStatus::EvidenceRequired.code() { time } else { words("") }
+}
 
 /// Lists the disputes, newest first.
 pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
@@ -96,7 +101,7 @@ pub async fn show(
             ("Category", words(dispute.text("/category"))),
             ("Charge", dispute.token("/charge/token")),
             ("Received", dispute.time("/received_at")),
-            ("Evidence required by", dispute.time("/evidence_required_by")),
+            ("Evidence required by", while_open(&dispute, dispute.time("/evidence_required_by"))),
         ]))
         @if is_test(&app) { (decisions(&user, &id, dispute.text("/status"))) }
         (evidence::of_dispute(&app, &user, &id, dispute.text("/status")).await?)

@@ -93,7 +93,7 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
         |row: &&ApprovedDay| vec![word(row.day), number(row.count), format::amount(row.currency, row.amount)];
     Figure {
         id: "volume",
-        title: "Gross volume, by day",
+        title: "Approved charges, by day",
         summary: format!(
             "{} by {} in {}.{others}",
             in_words(total),
@@ -101,7 +101,7 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
             length(days)
         ),
         drawing: draw::bars(&bars, &in_words(most), &first, &last),
-        headings: &["Day", "Charges", "Volume"],
+        headings: &["Day", "Charges", "Amount"],
         rows: table.iter().map(row).collect(),
     }
     .render()

@@ -180,12 +180,13 @@ fn has_faults(account: &Account) -> bool {
 }
 
 /// Puts the layout without a session around a response.
-pub fn alone(app: &DashboardState, answer: Response) -> Response {
-    alone_with(app, answer, None)
+pub fn without_session(app: &DashboardState, page: impl IntoResponse) -> Response {
+    without_account(app, page, None)
 }
 
 /// Does the same for an operator who has not selected an account.
-pub fn alone_with(app: &DashboardState, mut answer: Response, session: Option<&Session>) -> Response {
+pub fn without_account(app: &DashboardState, page: impl IntoResponse, session: Option<&Session>) -> Response {
+    let mut answer = page.into_response();
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = session.map_or_else(|| html! {}, leave);
     answered(app, &page, answer, &bar, &html! {}, None)

@@ -163,8 +163,8 @@ impl<T: Serialize + 'static> ListView<T> {
         self.fields.iter().copied().flatten()
     }
 
-    /// Returns the filters and the order of a request, as it sends them.
-    fn asked(&self, input: &Input) -> Vec<(&'static str, String)> {
+    /// Returns the selection of a request: the filters and the order, as it sends them.
+    fn selection(&self, input: &Input) -> Vec<(&'static str, String)> {
         let order = ["sort", "direction"].into_iter().filter(|_| self.order.is_some());
         let sent = |name: &'static str| {
             let text = input.tree()[name].as_str().map(str::trim).filter(|text| !text.is_empty())?;
@@ -175,27 +175,28 @@ impl<T: Serialize + 'static> ListView<T> {
 
     /// Returns the parameters of the API's list for a request.
     pub fn parameters(&self, input: &Input) -> Value {
-        with_paging(input, self.asked(input))
+        with_paging(input, self.selection(input))
     }
 
     /// Returns the parameters of the API's search for a request, newest first unless it asks otherwise; `None` if it asks for
     /// the whole list.
     pub fn searched(&self, input: &Input) -> Option<Value> {
-        (!self.asked(input).is_empty()).then(|| self.search_parameters(input))
+        (!self.selection(input).is_empty()).then(|| self.search_parameters(input))
     }
 
     /// Returns the parameters of a search for a request, newest first unless it asks otherwise.
     pub fn search_parameters(&self, input: &Input) -> Value {
-        let mut asked = self.asked(input);
-        if self.order.is_some() && !asked.iter().any(|(name, _)| *name == "direction") {
-            asked.push(("direction", "-1".to_owned()));
+        let mut selection = self.selection(input);
+        if self.order.is_some() && !selection.iter().any(|(name, _)| *name == "direction") {
+            selection.push(("direction", "-1".to_owned()));
         }
-        with_paging(input, asked)
+        with_paging(input, selection)
     }
 
     /// Returns whether a request has a filter that only the dashboard has.
-    fn is_own(&self, asked: &[(&'static str, String)]) -> bool {
-        self.fields().any(|field| field.input.is_own() && asked.iter().any(|(name, _)| *name == field.name))
+    fn is_own(&self, selection: &[(&'static str, String)]) -> bool {
+        self.fields()
+            .any(|field| field.input.is_own() && selection.iter().any(|(name, _)| *name == field.name))
     }
 
     /// Creates the page of the list. `more` follows the list.
@@ -207,10 +208,10 @@ impl<T: Serialize + 'static> ListView<T> {
         more: &Markup,
     ) -> PageResult {
         let page = (self.find)(app, &user.account, input).await?;
-        let asked = self.asked(input);
+        let selection = self.selection(input);
         let per_page = input.tree()["per_page"].as_str().unwrap_or_default();
         let here =
-            Address::new(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
+            Address::new(format!("/dashboard/{}", self.name)).with_all(&selection).with("per_page", per_page);
         let api = match self.searched(input) {
             None => Address::new(format!("/1/{}", self.api)),
             Some(search) => {
@@ -223,26 +224,26 @@ impl<T: Serialize + 'static> ListView<T> {
         };
         let same = api.page(page.paging).with("per_page", per_page).to_string();
         let is_test = is_test(app);
-        let caption = if asked.is_empty() {
+        let caption = if selection.is_empty() {
             format!("{}, newest first", self.title)
         } else {
             format!("{} that match", self.title)
         };
         let count = page.count;
         let headings = |column: &Column| match column.sort.filter(|_| is_test) {
-            Some(sort) => self.sort_link(column, sort, &asked),
+            Some(sort) => self.sort_link(column, sort, &selection),
             None => plain_heading(column),
         };
         let content = html! {
-            (self.filters(is_test, &asked))
+            (self.filters(is_test, &selection))
             (listed(&caption, self.columns, user, page, &here, headings)?)
             @if is_test && count > 0 {
-                p { a href=(Address::new(format!("/dashboard/{}.csv", self.name)).with_all(&asked)) { "CSV of what is shown" } " (all pages)" }
+                p { a href=(Address::new(format!("/dashboard/{}.csv", self.name)).with_all(&selection)) { "CSV of what is shown" } " (all pages)" }
             }
             (more)
         };
         // No call of the API answers the same as a filter that it does not have.
-        if self.is_own(&asked) {
+        if self.is_own(&selection) {
             return Ok(PageContent::bare(self.title, content));
         }
         Ok(PageContent::new(same, self.title, content))
@@ -273,12 +274,12 @@ impl<T: Serialize + 'static> ListView<T> {
     }
 
     /// Renders the heading of a column as a link that sorts by it, or reverses its order.
-    fn sort_link(&self, column: &Column, sort: &'static str, asked: &[(&'static str, String)]) -> Markup {
+    fn sort_link(&self, column: &Column, sort: &'static str, selection: &[(&'static str, String)]) -> Markup {
         let sent =
-            |wanted: &str| asked.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text.as_str());
+            |wanted: &str| selection.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text.as_str());
         let is_current = sent("sort").or(self.order) == Some(sort);
         let ascending = sent("direction") == Some("1");
-        let filters = asked.iter().filter(|(name, _)| !["sort", "direction"].contains(name));
+        let filters = selection.iter().filter(|(name, _)| !["sort", "direction"].contains(name));
         let to = filters
             .fold(Address::new(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
         let to = to.with("sort", sort).with("direction", if is_current && !ascending { "1" } else { "-1" });
@@ -291,7 +292,7 @@ impl<T: Serialize + 'static> ListView<T> {
     }
 
     /// Renders the form of the filters.
-    fn filters(&self, is_test: bool, asked: &[(&'static str, String)]) -> Markup {
+    fn filters(&self, is_test: bool, selection: &[(&'static str, String)]) -> Markup {
         let fields: Vec<_> = self
             .fields()
             .take(if is_test { usize::MAX } else { usize::from(self.is_searched_in_live) })
@@ -302,7 +303,7 @@ impl<T: Serialize + 'static> ListView<T> {
             return html! {};
         }
         let sent = |field: &Field| {
-            asked.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str())
+            selection.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str())
         };
         let is_open = others.iter().any(|(_, field)| !sent(field).is_empty());
         let here = format!("/dashboard/{}", self.name);
@@ -310,14 +311,14 @@ impl<T: Serialize + 'static> ListView<T> {
             form.search role="search" aria-label=(self.title) method="get" action=(here) {
                 @for (_, shown) in &front { (field(shown, sent(shown))) }
                 button { "Search" }
-                @if !asked.is_empty() { a href=(here) { "Show all" } }
+                @if !selection.is_empty() { a href=(here) { "Show all" } }
                 @if !others.is_empty() {
                     details.filters open[is_open] {
                         summary { "More filters" }
                         div { @for (_, other) in &others { (field(other, sent(other))) } }
                     }
                 }
-                @for (name, text) in asked.iter().filter(|(name, _)| ["sort", "direction"].contains(name)) {
+                @for (name, text) in selection.iter().filter(|(name, _)| ["sort", "direction"].contains(name)) {
                     input type="hidden" name=(name) value=(text);
                 }
             }
@@ -325,10 +326,10 @@ impl<T: Serialize + 'static> ListView<T> {
     }
 }
 
-fn with_paging(input: &Input, asked: Vec<(&'static str, String)>) -> Value {
+fn with_paging(input: &Input, selection: Vec<(&'static str, String)>) -> Value {
     let paging = ["page", "per_page"].map(|name| (name.to_owned(), input.tree()[name].clone()));
-    let asked = asked.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
-    Value::Object(asked.chain(paging).collect::<Map<_, _>>())
+    let selection = selection.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+    Value::Object(selection.chain(paging).collect::<Map<_, _>>())
 }
 
 fn field(field: &Field, text: &str) -> Markup {

@@ -55,7 +55,7 @@ struct StartParams {
 pub async fn start(State(app): State<DashboardState>, request: Request) -> Response {
     match started(&app, request).await {
         Ok(response) => layout::guarded(response),
-        Err(page) => layout::alone(&app, page.into_response()),
+        Err(page) => layout::without_session(&app, page),
     }
 }
 
@@ -93,7 +93,7 @@ pub async fn finish(State(app): State<DashboardState>, request: Request) -> Resp
             set_cookie(&mut response, ATTEMPT.forget(&app));
             response
         }
-        Err(page) => layout::alone(&app, page.into_response()),
+        Err(page) => layout::without_session(&app, page),
     }
 }
 
@@ -131,7 +131,7 @@ async fn finished(app: &DashboardState, request: Request) -> Result<Response, Er
         }
         secret => secret?,
     };
-    let mut response = layout::alone(app, signed_in(&to).into_response());
+    let mut response = layout::without_session(app, signed_in(&to));
     set_cookie(&mut response, Session::begin(app, secret).cookie(app));
     if let Ok(next) = HeaderValue::from_str(&format!("0; url={}{to}", app.info.base_path())) {
         response.headers_mut().insert(header::REFRESH, next);
@@ -172,14 +172,14 @@ fn refused(app: &DashboardState, to: &str, error: &IdentityError) -> Response {
             "The provider knows you, but has given you none of the roles that may use this dashboard.",
         ),
     };
-    layout::alone(app, layout::sign_in(app, to, Some(text)).with(status).into_response())
+    layout::without_session(app, layout::sign_in(app, to, Some(text)).with(status))
 }
 
 /// Ends all sessions of the person.
 pub async fn sign_out_everywhere(State(app): State<DashboardState>, request: Request) -> Response {
     match try_sign_out_everywhere(&app, request).await {
         Ok(()) => auth::redirect_to_sign_in(&app),
-        Err(page) => layout::alone(&app, page.into_response()),
+        Err(page) => layout::without_session(&app, page),
     }
 }
 

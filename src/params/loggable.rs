@@ -60,10 +60,10 @@ impl LoggableFilter<'_> {
         match value {
             Value::Object(fields) => {
                 let shown = fields.iter().filter_map(|(name, field)| {
-                    let is_shown = is_plain_name(name) || is_index(name);
+                    let is_plain = is_plain_name(name);
                     let dot = if path.is_empty() { "" } else { "." };
-                    let inner = format!("{path}{dot}{}", if is_plain_name(name) { name } else { "?" });
-                    if !is_shown {
+                    let inner = format!("{path}{dot}{}", if is_plain { name } else { "?" });
+                    if !is_plain && !is_index(name) {
                         self.hide(&inner);
                         return None;
                     }

@@ -40,7 +40,10 @@ pub async fn accepted_currency(ctx: &Context, code: Option<&str>) -> Result<Opti
 /// Returns the error of an acquirer that did not answer. Nothing has begun, so the client may repeat the request at any
 /// time.
 fn silent(NoAnswer: NoAnswer) -> Error {
-    metrics::counter!("card_payments_acquirer_silent_total").increment(1);
+    // Due work asks again by itself, and nobody is refused.
+    if request_context::is_of_request() {
+        metrics::counter!("card_payments_acquirer_silent_total").increment(1);
+    }
     request_context::mark_not_begun();
     ErrorCode::ServiceUnavailable.into()
 }

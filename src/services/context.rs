@@ -242,6 +242,11 @@ impl Account {
         self.row.id
     }
 
+    /// Returns the hash of the request's key; `None` for workers and commands.
+    pub fn key_hash(&self) -> Option<[u8; 32]> {
+        self.key.as_ref().map(|key| key.hash)
+    }
+
     /// Returns the time of the account's clock when the wall clock shows `wall`.
     pub fn now_by(&self, wall: Timestamp) -> Timestamp {
         self.row.now(wall)

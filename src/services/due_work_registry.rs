@@ -218,20 +218,19 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
         // Items in flight, and how long failed ones rest.
         let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashMap::new());
         let mut in_flight_of: HashMap<AccountToken, usize> = HashMap::new();
-        let (mut found, mut worked, mut failed, mut polls) = (0, 0, None, true);
+        let (mut found, mut worked, mut failed) = (0, 0, None);
         loop {
             // A process that is stopping starts no more work.
-            let rows = if polls && !ctx.tasks.is_closed() {
+            let rows = if ctx.tasks.is_closed() {
+                Ok(Vec::new())
+            } else {
                 // Beyond items that are still due because they are in flight or have failed.
                 let known = u64::try_from(tokens.len()).unwrap_or(u64::MAX).min(DUE_STEPPED_OVER_MAX);
                 let busiest =
                     in_flight_of.iter().find(|(_, count)| **count >= DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX);
                 poll::<W>(ctx, known, busiest.map(|(account, _)| *account)).await
-            } else {
-                Ok(Vec::new())
             };
             let rows = rows.unwrap_or_else(|error| {
-                polls = false;
                 failed.get_or_insert(error);
                 Vec::new()
             });
@@ -320,7 +319,7 @@ async fn begin<W: DueWork>(
 ) -> Result<WorkResult, Error> {
     let time = WorkTime::on_running_clock(account.ok_or_else(wipe::deleted)?);
     // It dates what it does, and takes money for available, by the clock that found it due.
-    let time = if W::IS_FINAL { time.by(W::wall) } else { time };
+    let time = if W::IS_FINAL || W::DESTROYS { time.by(W::wall) } else { time };
     let task = Ctx::clone(ctx);
     let mut span = Span::begin("due work", trace::SpanKind::Internal);
     span.set_attribute("card_payments.due_work", W::NAME);

@@ -98,7 +98,7 @@ pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     /// Whether another condition selects the rows better than the order's index.
     selective: bool,
     columns: Vec<E::Column>,
-    beside: Option<ExtraColumns>,
+    extra_columns: Option<ExtraColumns>,
     record: PhantomData<fn() -> R>,
 }
 
@@ -139,17 +139,17 @@ impl<E: Listed> List<E> {
             growth,
             selective: false,
             columns: E::Column::iter().collect(),
-            beside: None,
+            extra_columns: None,
             record: PhantomData,
         }
     }
 
     /// Returns the same list, reading only these columns (which include the id and those of the order) and the extra
     /// columns.
-    pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
+    pub fn reading<R>(self, columns: &[E::Column], extra_columns: ExtraColumns) -> List<E, R> {
         let Self { account, whole, part, size, hidden, order, growth, selective, .. } = self;
-        let (columns, beside, record) = (columns.to_vec(), Some(beside), PhantomData);
-        List { account, whole, part, size, hidden, order, growth, selective, columns, beside, record }
+        let (columns, extra_columns, record) = (columns.to_vec(), Some(extra_columns), PhantomData);
+        List { account, whole, part, size, hidden, order, growth, selective, columns, extra_columns, record }
     }
 }
 
@@ -289,8 +289,8 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     fn add_columns(&self, backend: DbBackend, statement: &mut SelectStatement) {
         statement.columns(self.columns.iter().map(|column| (E::default(), *column)));
-        if let Some(beside) = self.beside {
-            beside(statement, backend, self.account, &E::default().into_iden());
+        if let Some(add) = self.extra_columns {
+            add(statement, backend, self.account, &E::default().into_iden());
         }
     }
 
@@ -313,7 +313,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     /// Has PostgreSQL read a page's rows before it looks for what is beside them: it would otherwise do so for all rows that it may
     /// have to sort.
     fn read_first(&self, backend: DbBackend, mut page: SelectStatement, order: &Order) -> SelectStatement {
-        if backend != DbBackend::Postgres || self.beside.is_none() {
+        if backend != DbBackend::Postgres || self.extra_columns.is_none() {
             return page;
         }
         page.columns(self.columns.iter().map(|column| (E::default(), *column)));

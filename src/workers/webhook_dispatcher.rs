@@ -176,7 +176,7 @@ impl WebhookDispatcher {
 
     /// Returns the number of deliveries that an endpoint may have in flight: fewer, the more all endpoints have together.
     fn share_of(&self, lane: &EndpointLane) -> usize {
-        let fair = 1 + self.permits.left() / SHARES;
+        let fair = 1 + self.permits.remaining() / SHARES;
         lane.in_flight_max().min(fair)
     }
 

@@ -39,7 +39,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 
 /// Replaces a file, or creates it: complete and flushed to the disk, or not at all.
 pub fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut written = new_beside(file)?;
+    let mut written = new_sibling(file)?;
     written.write_all(bytes)?;
     written.as_file().sync_all()?;
     written.persist(file)?;
@@ -51,16 +51,17 @@ pub fn refuse_unwritable(file: &Path) -> io::Result<()> {
     if file.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    new_beside(file).map(drop)
+    new_sibling(file).map(drop)
 }
 
 /// Creates a file that is deleted unless it gets the other one's name. The user's mask decides who may read it.
-fn new_beside(file: &Path) -> io::Result<NamedTempFile> {
+fn new_sibling(file: &Path) -> io::Result<NamedTempFile> {
     let mut named = tempfile::Builder::new();
     platform::set_mode(&mut named, 0o666);
     named.prefix(".card-payments-").tempfile_in(folder_of(file))
 }
 
-fn folder_of(file: &Path) -> &Path {
+/// Returns the folder of a file.
+pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -153,9 +153,9 @@ pub fn current() -> Arc<RequestContext> {
     REQUEST_CONTEXT.try_with(Arc::clone).unwrap_or_default()
 }
 
-/// Returns whether this work is a request's.
+/// Returns whether this work is a request's. A task of its own that no request began has an empty context.
 pub fn is_of_request() -> bool {
-    REQUEST_CONTEXT.try_with(|_| ()).is_ok()
+    REQUEST_CONTEXT.try_with(|request| !request.id.is_empty()).unwrap_or_default()
 }
 
 /// Returns the client's address; `None` if it is unknown, and outside a request.

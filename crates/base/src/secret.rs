@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 use validator::{Validate, ValidateLength, ValidationErrors};
 use zeroize::Zeroizing;
 
+use crate::durable_fs::folder_of;
 use crate::platform;
 
 /// A text that wipes its memory, compares in constant time and never prints its content.
@@ -51,7 +52,7 @@ impl FromStr for Secret {
 ///
 /// Errors: [`std::io::ErrorKind::AlreadyExists`] if the file exists.
 pub fn write_secret_file(file: &Path, text: &Secret) -> std::io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(file);
     let mut written = NamedTempFile::new_in(folder)?;
     written.write_all(text.expose().as_bytes())?;
     written.as_file().sync_all()?;

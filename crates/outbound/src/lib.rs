@@ -85,9 +85,13 @@ impl Outbound {
         Self::with(policy, Arc::<SystemResolver>::default(), tls::platform_config)
     }
 
-    /// Adds a trusted root certificate, in DER.
-    pub fn trusting(policy: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
-        let config = tls::config(Some(root.to_vec().into()), None)?;
+    /// Returns a client that trusts one more root certificate, in DER, and shows a client certificate, if there are any.
+    pub fn with_certificates(
+        policy: AddressPolicy,
+        extra_root: Option<&[u8]>,
+        identity: Option<Identity>,
+    ) -> Result<Self, rustls::Error> {
+        let config = tls::config(extra_root.map(|root| root.to_vec().into()), identity)?;
         Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
@@ -128,22 +132,6 @@ impl Outbound {
         &self.policy
     }
 
-    /// Returns the same client with a client certificate.
-    pub fn identified(policy: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
-        let config = tls::config(None, Some(identity))?;
-        Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
-    }
-
-    /// Like [`Self::identified`], trusting one more root certificate, in DER.
-    pub fn identified_trusting(
-        policy: AddressPolicy,
-        identity: Identity,
-        root: &[u8],
-    ) -> Result<Self, rustls::Error> {
-        let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
-        Ok(Self::with(policy, Arc::<SystemResolver>::default(), move || config.clone()))
-    }
-
     /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no proxy of the
     /// environment and verifies TLS; it reads at most 64 KiB of the body and discards them.
     ///
@@ -157,17 +145,18 @@ impl Outbound {
         within: Duration,
     ) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
-        let call = self.client.post(self.callable(url)?).headers(headers).body(body);
-        let mut answer = self.answered(call, end).await?;
-        // A body read to its end lets the connection carry the next call; otherwise it is closed.
-        let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
-        Ok(answer.status().as_u16())
+        self.status_of(self.client.post(self.callable(url)?).headers(headers).body(body), end).await
     }
 
     /// Sends a GET, as [`Self::post`].
     pub async fn get(&self, url: &str, within: Duration) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
-        let mut answer = self.answered(self.client.get(self.callable(url)?), end).await?;
+        self.status_of(self.client.get(self.callable(url)?), end).await
+    }
+
+    async fn status_of(&self, call: RequestBuilder, end: Instant) -> Result<u16, OutboundError> {
+        let mut answer = self.answered(call, end).await?;
+        // A body read to its end lets the connection carry the next call; otherwise it is closed.
         let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
     }

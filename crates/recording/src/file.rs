@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use base::durable_fs::folder_of;
 use tempfile::NamedTempFile;
 
 use super::har::{self, Entry};
@@ -56,8 +57,7 @@ pub struct RecordingFile {
 impl RecordingFile {
     /// Begins a file.
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = BufWriter::new(NamedTempFile::new_in(folder)?);
+        let file = BufWriter::new(NamedTempFile::new_in(folder_of(path))?);
         Ok(Self { path: path.to_owned(), recording: RecordingWriter::new(file, format)? })
     }
 

@@ -230,7 +230,7 @@ fn is_full(error: &DbErr) -> bool {
 
 /// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
 fn lacks_room(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = durable_fs::folder_of(path);
     let free = platform::free_bytes(folder).ok()?;
     let needed = u64::try_from(PROVING_BYTES).unwrap_or(u64::MAX);
     (free < needed).then(|| format!("the disk is full: {} KiB are free at {}", free / 1024, folder.display()))
@@ -407,7 +407,7 @@ pub(crate) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
-    refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?).map(drop)
+    refuse_others(Connection::to_look_at(path)?.query_one(&count_tables(DbBackend::Sqlite))?).map(drop)
 }
 
 /// Connects to an existing file without changing its settings.
@@ -418,10 +418,10 @@ pub(crate) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnec
 /// Refuses a database that has tables but not our record of migrations: another program owns it. Returns whether
 /// the record exists.
 pub(crate) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<bool, ConnectError> {
-    refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
+    refuse_others(connection.query_one_raw(count_tables(connection.get_database_backend())).await?)
 }
 
-fn whose_tables(backend: DbBackend) -> Statement {
+fn count_tables(backend: DbBackend) -> Statement {
     let (tables, name) = if backend == DbBackend::Postgres {
         ("pg_tables WHERE schemaname = current_schema()", "tablename")
     } else {

@@ -151,13 +151,13 @@ impl<E> Store<E> {
         let reader = Counting::new(reading, Arc::clone(&statements));
         let (listeners, operator) = (Listeners::default(), Arc::default());
         let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listeners));
-        let begin = TransactionFactory::new((origin, path), ids, counted, notified, Arc::clone(&operator));
+        let factory = TransactionFactory::new((origin, path), ids, counted, notified, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());
-                Writer::Sqlite(sqlite::Writer::start(begin, file).map_err(ConnectError::Thread)?)
+                Writer::Sqlite(sqlite::Writer::start(factory, file).map_err(ConnectError::Thread)?)
             }
-            Either::Postgres(_) => Writer::Postgres(begin),
+            Either::Postgres(_) => Writer::Postgres(factory),
         };
         Ok(Self { reader, writer, statements, listeners, operator, condition, errors: PhantomData })
     }
@@ -170,12 +170,12 @@ impl<E> Store<E> {
 
     /// Returns whether rows have versions that a unit can require with its commit: on PostgreSQL.
     pub fn has_row_versions(&self) -> bool {
-        matches!(&self.writer, Writer::Postgres(begin) if begin.has_groups() || begin.has_calls())
+        matches!(&self.writer, Writer::Postgres(factory) if factory.sends_at_once())
     }
 
     /// Returns whether the rows of accounts lie on several nodes.
     pub fn is_distributed(&self) -> bool {
-        matches!(&self.writer, Writer::Postgres(begin) if !begin.has_groups())
+        matches!(&self.writer, Writer::Postgres(factory) if !factory.has_groups())
     }
 
     /// Returns the connections that reads run on.
@@ -219,7 +219,7 @@ impl<E> Store<E> {
         let written = waiting(Wait::Database, async {
             match &self.writer {
                 Writer::Sqlite(writer) => writer.run(unit).await,
-                Writer::Postgres(begin) => postgres::run(begin.clone(), unit).await,
+                Writer::Postgres(factory) => postgres::run(factory.clone(), unit).await,
             }
         });
         let written = span.run(written).await;

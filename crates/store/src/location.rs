@@ -1,7 +1,10 @@
 //! The location of a database.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use crate::connect::ConnectError;
 use crate::postgres::probe;
@@ -56,6 +59,18 @@ impl Location {
         }
     }
 
+    /// Returns whether nobody can stand in the server's place: its certificate is verified, or it is on this machine.
+    pub fn is_server_verified(&self) -> bool {
+        let Self::Postgres { url } = self else { return true };
+        let Ok(options) = url.parse::<PgConnectOptions>() else { return false };
+        let is_here = options.get_host().starts_with('/')
+            || options.get_host() == "localhost"
+            || options.get_host().parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        is_here
+            || options.get_socket().is_some()
+            || matches!(options.get_ssl_mode(), PgSslMode::VerifyCa | PgSslMode::VerifyFull)
+    }
+
     /// Refuses a SQLite file that does not exist.
     pub fn refuse_missing(&self) -> Result<(), ConnectError> {
         match self {
@@ -69,6 +84,27 @@ impl Location {
         match self {
             Self::Sqlite { path } => FileLock::take(path).map(Some),
             Self::Postgres { .. } => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_verified_by_its_certificate_or_is_on_this_machine() {
+        for (url, verified) in [
+            ("postgres://payments@db/payments", false),
+            ("postgres://payments@db/payments?sslmode=require", false),
+            ("postgres://payments@db/payments?sslmode=verify-full", true),
+            ("postgres://payments@db/payments?sslmode=verify-ca", true),
+            ("postgres://payments@127.0.0.1:5433/payments", true),
+            ("postgres://payments@localhost/payments", true),
+            ("postgres://payments@%2Fvar%2Frun%2Fpostgresql/payments", true),
+            ("sqlite:payments.db", true),
+        ] {
+            assert_eq!(url.parse::<Location>().unwrap().is_server_verified(), verified, "{url}");
         }
     }
 }

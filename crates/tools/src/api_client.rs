@@ -158,10 +158,7 @@ impl ApiClient {
         headers: &[(&'static str, &str)],
     ) -> Result<ClientResponse, ApiClientError> {
         let call = format!("{method} {path}");
-        let mut request = self.request(method, path, body);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
+        let request = with_headers(self.request(method, path, body), headers);
         let raw = self.send_retrying(&call, request, RETRY_TIMEOUT).await?;
         let Raw { status, is_replayed, request_id, text, .. } = raw;
         let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
@@ -185,9 +182,7 @@ impl ApiClient {
         if let Some((content_type, text)) = body {
             request = request.header(header::CONTENT_TYPE, content_type).body(text);
         }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
+        let request = with_headers(request, headers);
         let Raw { status, is_replayed, headers, text, .. } = self.answer(request).await?;
         Ok(ExactResponse {
             status,
@@ -243,6 +238,10 @@ impl ApiClient {
         let text = answer.text().await.map_err(unreached)?;
         Ok(Raw { status, is_replayed, retry_after, request_id, headers, text })
     }
+}
+
+fn with_headers(request: RequestBuilder, headers: &[(&'static str, &str)]) -> RequestBuilder {
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
 /// Returns how long to wait for a busy server. This API says it in seconds; for a proxy that says it otherwise, or not at all, a

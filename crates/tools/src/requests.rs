@@ -67,7 +67,7 @@ pub async fn run(command: Requests) -> Result<(), Box<dyn Error>> {
     }
     file.finish().map_err(of_file)?;
     let text = format!("{} requests in {}", requests.len(), to.display());
-    print_result(&json!({ "requests": requests.len(), "file": to }), &text, json)
+    print_result(&json!({ "requests": requests.len(), "file": to.display().to_string() }), &text, json)
 }
 
 /// Returns what the log keeps of a request. Its time is the account's clock's.

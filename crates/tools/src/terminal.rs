@@ -5,11 +5,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::time::Duration;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use base::plain_text::escape;
+use base::platform::{PIPE_BYTES, is_stderr_writable};
 use serde::Serialize;
+use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// For what is fine.
@@ -26,13 +29,18 @@ pub const HEAD: Style = Style::new().bold();
 #[error("the reader of the output is gone")]
 struct ReaderGone;
 
+/// Marks another I/O error of the output, so that nobody takes it for a refusal and repeats what is done.
+#[derive(Debug, thiserror::Error)]
+#[error("the output could not be written, and what the command has done stands: {0}")]
+struct OutputLost(io::Error);
+
 /// Returns whether a command ended only because the reader of its output is gone.
 pub fn is_reader_gone(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     inner.and_then(|inner| inner.downcast_ref::<ReaderGone>()).is_some()
 }
 
-/// A standard output that marks the error of a closed pipe.
+/// A standard output that marks its errors.
 pub struct Output<W>(W);
 
 /// Returns standard output for programs and files: every byte is written as it is.
@@ -141,21 +149,85 @@ fn for_people(text: &str) -> String {
 
 impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(mark_reader_gone)
+        self.0.write(bytes).map_err(mark_error)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(mark_reader_gone)
+        self.0.flush().map_err(mark_error)
     }
 }
 
-fn mark_reader_gone(error: io::Error) -> io::Error {
-    if error.kind() == ErrorKind::BrokenPipe { io::Error::other(ReaderGone) } else { error }
+fn mark_error(error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::BrokenPipe {
+        io::Error::other(ReaderGone)
+    } else if error.kind() == ErrorKind::Interrupted {
+        // The caller writes again.
+        error
+    } else {
+        io::Error::other(OutputLost(error))
+    }
 }
 
 /// Prints a line to stderr and ignores a failure.
 pub fn print_notice(line: impl Display) {
     let _ = writeln!(anstream::stderr(), "{}", for_people(&line.to_string()));
+}
+
+/// Stderr for the log of a server, which goes on if nobody reads its pipe: it drops what is not taken within a second, and from then on
+/// all, until somebody reads again. The first line after that says how many entries are missing.
+pub struct LossyStderr {
+    is_json: bool,
+    dropped: u64,
+    is_amid_line: bool,
+    /// Whether nobody read when an entry was written last: then none is waited for.
+    is_unread: bool,
+}
+
+impl LossyStderr {
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// Writes a log of text, or of JSON.
+    pub const fn new(is_json: bool) -> Self {
+        Self { is_json, dropped: 0, is_amid_line: false, is_unread: false }
+    }
+
+    fn notice(&self) -> String {
+        let end = if self.is_amid_line { "\n" } else { "" };
+        let said = format!("{} entries of the log are missing: nobody read them", self.dropped);
+        if self.is_json {
+            format!("{end}{}\n", json!({ "level": "WARN", "fields": { "message": said } }))
+        } else {
+            format!("{end}{said}\n")
+        }
+    }
+
+    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = io::stderr().write(&bytes[..bytes.len().min(PIPE_BYTES)])?;
+        self.is_amid_line = bytes[..count].last().is_some_and(|last| *last != b'\n');
+        Ok(count)
+    }
+}
+
+impl Write for LossyStderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let patience = if self.is_unread { Duration::ZERO } else { Self::PATIENCE };
+        if !is_stderr_writable(patience) {
+            (self.dropped, self.is_unread) = (self.dropped + 1, true);
+            return Ok(bytes.len());
+        }
+        if self.dropped == 0 {
+            self.is_unread = false;
+            return self.write_some(bytes);
+        }
+        let notice = self.notice();
+        self.dropped = 0;
+        self.write_some(notice.as_bytes())?;
+        self.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The log, in which an entry is a line, whatever strangers have sent. The sequences that come here are the log's own colours: it
@@ -176,8 +248,9 @@ impl<W: Write> Write for LogEntry<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let (entry, end) = text.strip_suffix('\n').map_or((&*text, ""), |entry| (entry, "\n"));
-        self.0.write_all(escape(entry, |letter| letter == '\u{1b}').as_bytes())?;
-        self.0.write_all(end.as_bytes())?;
+        // In one piece, so that an entry is written or dropped.
+        let line = escape(entry, |letter| letter == '\u{1b}').into_owned() + end;
+        self.0.write_all(line.as_bytes())?;
         Ok(bytes.len())
     }
 

@@ -93,7 +93,7 @@ pub async fn list_sandbox_inbox_deliveries(
 ) -> Result<Listed<InboxDelivery>, Error> {
     let list = Box::pin(deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input))).await?;
     // A request that waits holds nothing else.
-    let key = account.key.as_ref().map(|key| key.hash);
+    let key = account.key_hash();
     drop((account, input));
     Ok(Listed(await_page(&app, key, &list).await?))
 }

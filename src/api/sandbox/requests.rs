@@ -43,7 +43,7 @@ pub async fn list_sandbox_requests(
 ) -> Result<Listed<LoggedRequest>, Error> {
     let search = Box::pin(requests::search(&app, &account, RequestSearch::read(&input))).await?;
     // A request that waits holds nothing else.
-    let key = account.key.as_ref().map(|key| key.hash);
+    let key = account.key_hash();
     drop((account, input));
     Ok(Listed(await_page(&app, key, &search).await?))
 }

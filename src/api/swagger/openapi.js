@@ -26,7 +26,7 @@ const target = (reference) => {
 const dereferenced = (node) => (typeof node?.$ref === 'string' ? target(node.$ref) : node)
 
 // Takes the document's text. The tokens that it shows are nobody's, so no field begins with one of them: a reader who pressed
-// Execute would get 404.
+// Execute would get 404. Nor does one begin with what may be left out, which would narrow the answer.
 export const read = (text) => {
   openapi = JSON.parse(text)
   // The page shows what stands under webhooks, and follows no reference there.
@@ -37,8 +37,9 @@ export const read = (text) => {
     if (prefix) namesByPrefix.set(prefix, new Set([...(namesByPrefix.get(prefix) ?? []), name]))
   }
   const forget = (parameter) => {
-    if (!TOKEN.test(parameter.example)) return
-    learn(parameter.example, parameter.name)
+    if (TOKEN.test(parameter.example)) learn(parameter.example, parameter.name)
+    // What names a record that is not there, or narrows an answer that is asked for without it.
+    else if (parameter.in !== 'path' && (parameter.in !== 'query' || parameter.required)) return
     delete parameter.example
   }
   Object.values(openapi.components.parameters ?? {}).forEach(forget)

@@ -47,5 +47,8 @@ pub async fn run(
     let text = Secret::from(terminal::escape_lines(&text?).into_owned() + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
     secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-    if json { print_result(&json!({ "merchant": merchant, "file": file }), &"", true) } else { Ok(()) }
+    if !json {
+        return Ok(());
+    }
+    print_result(&json!({ "merchant": merchant, "file": file.display().to_string() }), &"", true)
 }

@@ -30,19 +30,19 @@ pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Re
         "former_keys_end": until,
     });
     let act = OperatorAction::on(Action::AccountKeysRotated, account, detail);
-    let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until, act };
-    ctx.store.write(rotation, async |tx, rotation| rotation.record(tx).await).await?;
+    let unit = RotateKeysUnit { account, rows: key_rows(ctx, account, &keys), until, act };
+    ctx.store.write(unit, async |tx, unit| unit.record(tx).await).await?;
     Ok(keys)
 }
 
-struct Rotation {
+struct RotateKeysUnit {
     account: AccountToken,
     rows: [api_key::Model; 2],
     until: Timestamp,
     act: OperatorAction,
 }
 
-impl Rotation {
+impl RotateKeysUnit {
     /// Records the rotation. Of two concurrent ones, the second ends the keys of the first.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         settings::lock_account(tx, self.account).await?;

@@ -47,8 +47,7 @@ pub(in crate::services) async fn build_order(
         faults.add("platform_adjustment.currency", "must be the currency of the charge");
     }
     // Fees depend on the card; without a card there is a fault already.
-    let Some(found) = found else { return Err(faults.into()) };
-    let Some((currency, rate)) = currency else { return Err(faults.into()) };
+    let (Some(found), Some((currency, rate))) = (found, currency) else { return Err(faults.into()) };
     let payer = match found {
         payer::PayerLookup::Payer(payer) => payer,
         // A spent token is refused after all faults of the request's own shape.

@@ -40,7 +40,7 @@ pub async fn open(
         Purpose::STORED.iter().map(|purpose| (purpose.name(), random.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
     let rows = keys.map(|(purpose, key)| {
-        let id = if purpose == Purpose::Link.name() { begun(ids.next()) } else { ids.next() };
+        let id = if purpose == Purpose::Link.name() { id_with_trail(ids.next()) } else { ids.next() };
         fresh(operator, id, (purpose, &key), now)
     });
     let rows: Vec<vault_key::Model> = rows.collect();
@@ -63,10 +63,11 @@ pub async fn open(
         })
         .await?;
     let opened = vault(operator, &rows)?;
-    if let Some(link) = rows.iter().find(|row| row.purpose == Purpose::Link.name() && row.id != begun(row.id))
-    {
+    let without_trail =
+        |row: &&vault_key::Model| row.purpose == Purpose::Link.name() && row.id != id_with_trail(row.id);
+    if let Some(link) = rows.iter().find(without_trail) {
         let key = unwrapped(operator, link)?;
-        let wrapped = fresh(operator, begun(link.id), (&link.purpose, &key), link.created_at);
+        let wrapped = fresh(operator, id_with_trail(link.id), (&link.purpose, &key), link.created_at);
         let begin = BeginTrailUnit { former: link.id, link: wrapped, head: audit::first_head(&opened, now)? };
         store.write(begin, async |tx, begin| begin.record(tx).await).await?;
     }
@@ -75,7 +76,7 @@ pub async fn open(
 
 /// Returns the id of the link key in a database whose audit trail has begun. Wrapped keys open under their ids only, so nobody
 /// without the operator's key makes the trail of such a database begin again.
-fn begun(id: Uuid) -> Uuid {
+fn id_with_trail(id: Uuid) -> Uuid {
     Builder::from_bytes(id.into_bytes()).with_version(Version::Custom).into_uuid()
 }
 

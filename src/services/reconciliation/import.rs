@@ -126,7 +126,7 @@ enum ImportStart {
 
 /// Finds or adds the statement's row. Statements are compared one after the other: one that was cut short is finished before, or
 /// dropped if its lines are not all there. A process that still stores them cannot be told from one that was killed, and is refused
-/// with its next batch. Of two processes that begin at once, an index lets one.
+/// with its next batch.
 async fn begin(
     store: &Store,
     heading: &Heading,
@@ -158,37 +158,46 @@ async fn begin(
             }
             return Err(ReconcileError::Changed(heading.name.clone()));
         }
-        let begun = (heading.clone(), digest.clone(), wall);
-        let unit = store.write(begun, async |tx, (heading, digest, wall)| {
-            let Heading { name, period, lines } = heading.clone();
-            let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
-            let row = statement::Model {
-                id: tx.id(),
-                name,
-                digest: digest.clone(),
-                first_day: period.first_day,
-                last_day: period.last_day,
-                lines,
-                stage: Stage::Lines,
-                line: 0,
-                account: None,
-                entry: None,
-                operator,
-                created_at: *wall,
-                covers_from: period.from,
-                covers_until: period.until,
-            };
-            tx.append_unique(&row, ErrorCode::InvalidState)?;
-            Ok(row)
-        });
-        match unit.await {
-            Err(error) if error.code() == ErrorCode::InvalidState => {
-                let other = one(store, Column::Stage.ne(Stage::Done)).await?;
-                let name = other.map_or_else(|| heading.name.clone(), |other| other.name);
-                return Err(ReconcileError::Taken(name));
-            }
-            begun => return Ok(ImportStart::Fresh(begun?)),
+        return add(store, heading, digest, wall).await.map(ImportStart::Fresh);
+    }
+}
+
+/// Adds the statement's row. Of two processes that begin at once, an index lets one.
+async fn add(
+    store: &Store,
+    heading: &Heading,
+    digest: String,
+    wall: Timestamp,
+) -> Result<statement::Model, ReconcileError> {
+    let unit = store.write((heading.clone(), digest, wall), async |tx, (heading, digest, wall)| {
+        let Heading { name, period, lines } = heading.clone();
+        let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
+        let row = statement::Model {
+            id: tx.id(),
+            name,
+            digest: digest.clone(),
+            first_day: period.first_day,
+            last_day: period.last_day,
+            lines,
+            stage: Stage::Lines,
+            line: 0,
+            account: None,
+            entry: None,
+            operator,
+            created_at: *wall,
+            covers_from: period.from,
+            covers_until: period.until,
+        };
+        tx.append_unique(&row, ErrorCode::InvalidState)?;
+        Ok(row)
+    });
+    match unit.await {
+        Err(error) if error.code() == ErrorCode::InvalidState => {
+            let other = one(store, Column::Stage.ne(Stage::Done)).await?;
+            let name = other.map_or_else(|| heading.name.clone(), |other| other.name);
+            Err(ReconcileError::Taken(name))
         }
+        added => Ok(added?),
     }
 }
 

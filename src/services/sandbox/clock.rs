@@ -133,7 +133,8 @@ impl<'a> ClockMoveRun<'a> {
     }
 
     async fn run(mut self) -> Result<MovedClock, Error> {
-        let (ctx, lease) = (self.ctx, Lease { account: self.row.id, number: self.row.clock_moves });
+        let ctx = self.ctx;
+        let lease = ClockLease { account: self.row.id, number: self.row.clock_moves };
         let complete = match lease.with_lease(ctx, self.run_due_items()).await {
             Ok(complete) => complete,
             Err(error) => {
@@ -241,12 +242,12 @@ impl<'a> ClockMoveRun<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Lease {
+struct ClockLease {
     account: AccountToken,
     number: i32,
 }
 
-impl Lease {
+impl ClockLease {
     /// Does the work and keeps renewing the lease: a step may take longer than the lease.
     async fn with_lease<T>(
         self,
@@ -262,30 +263,23 @@ impl Lease {
 
     /// Releases the lease of a failed move, so that no request waits for it. If that is impossible, the lease expires.
     async fn release(self, ctx: &Context) {
-        let stop = ClockUpdate {
-            account: self.account,
-            number: self.number,
-            offset: TimeSpan::ZERO,
-            moving_until: None,
-        };
-        let _ = ctx.store.write(stop, async |tx, stop| stop.set(tx).await).await;
+        let _ = self.write(ctx, None).await;
     }
 
     /// Renews the lease until it is lost.
     async fn renew_lease(self, ctx: &Context) -> Error {
         loop {
             sleep(CLOCK_LEASE_RENEW_INTERVAL).await;
-            let until = ctx.clock.now() + CLOCK_LEASE;
-            // The clock itself stays: no offset is less than its current one.
-            let stop = ClockUpdate {
-                account: self.account,
-                number: self.number,
-                offset: TimeSpan::ZERO,
-                moving_until: Some(until),
-            };
-            if let Err(lost) = ctx.store.write(stop, async |tx, stop| stop.set(tx).await).await {
+            if let Err(lost) = self.write(ctx, Some(ctx.clock.now() + CLOCK_LEASE)).await {
                 return lost;
             }
         }
+    }
+
+    /// Writes the end of the lease. The clock itself stays: no offset is less than its current one.
+    async fn write(self, ctx: &Context, moving_until: Option<Timestamp>) -> Result<(), Error> {
+        let Self { account, number } = self;
+        let update = ClockUpdate { account, number, offset: TimeSpan::ZERO, moving_until };
+        ctx.store.write(update, async |tx, update| update.set(tx).await).await
     }
 }

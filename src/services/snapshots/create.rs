@@ -15,7 +15,7 @@ use crate::services::accounts::snapshot_rows::{AccountTable, Pages, SnapshotTabl
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::snapshots::view::Snapshot;
-use crate::services::{data_keys, idempotency};
+use crate::services::{data_keys, event_sequence, idempotency};
 
 /// The time after which an unfinished snapshot is deleted: its server was stopped.
 const UNFINISHED_KEPT: TimeSpan = TimeSpan::seconds(3600);
@@ -64,6 +64,8 @@ struct CreateSnapshotUnit {
 /// Copies the account's rows, all as of one moment.
 async fn copy(ctx: &Context, account: &Account) -> Result<CreateSnapshotUnit, Error> {
     let (owner, id) = (account.id(), ctx.ids.token());
+    // A restored event has the number that it had, unless it was committed in between.
+    event_sequence::number(ctx, owner).await?;
     let instant = ctx.store.snapshot().await?;
     refuse_payments(&instant, owner).await?;
     // After this, every data key that encrypts a row of that moment is known.

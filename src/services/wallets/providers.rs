@@ -59,7 +59,8 @@ impl Provider {
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;
         let identity = Identity::from_pem(identity.expose()).map_err(|error| error.to_string())?;
         let hosts = hosts.iter().map(|host| host.trim().to_ascii_lowercase()).collect();
-        let outbound = Outbound::identified(policy, identity).map_err(|error| error.to_string())?;
+        let outbound = Outbound::with_certificates(policy, None, Some(identity));
+        let outbound = outbound.map_err(|error| error.to_string())?;
         Ok(Self { hosts, merchant_id, outbound })
     }
 }

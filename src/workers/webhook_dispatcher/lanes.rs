@@ -26,7 +26,7 @@ impl Default for DeliveryPermits {
 
 impl DeliveryPermits {
     /// Returns how many more deliveries may begin.
-    pub fn left(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         self.all.available_permits()
     }
 

@@ -143,6 +143,19 @@ fn an_operator_makes_deposits_beside_a_server() {
     let (code, stdout, _) = run(&[account, "--amount", "1", "--available-at", "2999-01-01"]);
     assert_eq!(code, Some(0));
     assert!(stdout.contains("1 cents, available at 2999-01-01T00:00:00Z"), "{stdout}");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let told = program(data.path())
+        .args(["deposit", "create", account, "--amount", "2"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let told = (told.status.code(), String::from_utf8(told.stderr).unwrap());
+    assert_eq!((told.0, listed()[0]["amount"].clone()), (Some(1), json!("2")));
+    assert!(
+        told.1.starts_with("error: the output could not be written, and what the command has done stands: "),
+        "{}",
+        told.1
+    );
     let before = listed();
     let nobody = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
     let refused = run(&[nobody, "--amount", "1"]);
@@ -164,7 +177,7 @@ fn an_operator_makes_deposits_beside_a_server() {
     let balance = server.ask("GET", "/1/balance", Some(own), "").ok(200);
     assert_eq!(
         (&balance["available"][0]["amount"], &balance["pending"][0]["amount"]),
-        (&json!(OPENING + 50_000), &json!(1))
+        (&json!(OPENING + 50_002), &json!(1))
     );
     server.stopped();
 }

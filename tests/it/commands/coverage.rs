@@ -6,7 +6,7 @@ use card_payments::error::ErrorCode;
 use serde_json::{Value, json};
 use tools::coverage::goals::{GENERAL, OWN_FAULTS};
 
-use crate::harness::process::{PAYMENT, output, program};
+use crate::harness::process::{PAYMENT, output, program, unread};
 use crate::harness::{operated, token_of};
 
 /// Records some requests, and returns the file.
@@ -106,6 +106,10 @@ fn a_threshold_fails_a_run_and_files_hold_the_result() {
     let junit = std::fs::read_to_string(junit).unwrap();
     assert!(junit.contains("<testcase classname=\"coverage\" name=\"Declines: stolen_card\""), "{junit}");
     assert_eq!(coverage(folder.path(), &[&run, "--fail-under", "1"]).0, Some(0));
+    let unheard = |least| {
+        unread(program(&folder.path().join("other")).args(["coverage", &run, "--fail-under", least])).0
+    };
+    assert_eq!((unheard("90"), unheard("1")), (Some(1), Some(0)), "nobody reads the summary");
 }
 
 #[test]

@@ -466,4 +466,17 @@ fn shells_complete_commands() {
         assert_eq!(script.contains("charge.captured"), ["bash", "zsh"].contains(&shell), "{shell}");
     }
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "needs no database");
+    let script = folder.path().join("completions");
+    std::fs::write(&script, output(program(folder.path()).args(["completions", "bash"])).1).unwrap();
+    for (words, expected) in
+        [("vault r", "rotate"), ("account key c", "create"), ("serve --env", "--environment")]
+    {
+        let mut bash = std::process::Command::new("bash");
+        let completing = format!(
+            "source \"$0\"; COMP_WORDS=(card-payments {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+             _card__payments card-payments \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[*]}}\""
+        );
+        let (_, completed, stderr) = output(bash.args(["-c", &completing]).arg(&script));
+        assert_eq!((completed.trim_end(), stderr.as_str()), (expected, ""), "{words}");
+    }
 }

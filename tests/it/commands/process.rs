@@ -326,21 +326,30 @@ fn a_server_serves_on_though_nobody_reads_what_it_says() {
     let address = free_address();
     let mut command = program(data.path());
     command.env("CARD_PAYMENTS_LISTEN", address.to_string()).env("CARD_PAYMENTS_LOG", "debug");
-    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop((server.stdout.take(), server.stderr.take()));
-    let health = request("GET", "/healthz", None, "");
-    let mut tries = 0;
-    while try_to_ask(address, &health).is_err() {
-        tries += 1;
-        assert!(tries < 600 && server.try_wait().unwrap().is_none(), "it does not serve");
-        pause(Duration::from_millis(50));
+    // Its pipes are closed, or full after these requests.
+    for (is_open, requests) in [(false, 20), (true, 400)] {
+        let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let unread = (server.stdout.take(), server.stderr.take());
+        let unread = is_open.then_some(unread);
+        let health = request("GET", "/healthz", None, "");
+        let mut tries = 0;
+        while try_to_ask(address, &health).is_err() {
+            tries += 1;
+            assert!(tries < 600 && server.try_wait().unwrap().is_none(), "it does not serve");
+            pause(Duration::from_millis(50));
+        }
+        for _ in 0..requests {
+            assert_eq!(ask(address, "GET", "/healthz", None, "").status, 200);
+            assert_eq!(ask(address, "GET", "/1/charges", Some("nobody's key"), "").status, 401);
+        }
+        assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
+        assert_eq!(server.wait().unwrap().code(), Some(0));
+        if let Some((_, Some(mut log))) = unread {
+            let mut kept = Vec::new();
+            log.read_to_end(&mut kept).unwrap();
+            assert!(kept.len() > 60_000, "the pipe was not full: {} bytes", kept.len());
+        }
     }
-    for _ in 0..20 {
-        assert_eq!(ask(address, "GET", "/healthz", None, "").status, 200);
-        assert_eq!(ask(address, "GET", "/1/charges", Some("nobody's key"), "").status, 401);
-    }
-    assert!(Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success());
-    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]

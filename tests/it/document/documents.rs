@@ -152,7 +152,7 @@ fn every_state_and_move_is_in_the_states_document() {
     );
     text.push_str(&merchants::state::table());
     text.push_str(
-        "```\n\n## Transfer\n\nA transfer is paid when it is made. The bank returns a transfer to an account number that ends in 999 \
+        "```\n\n## Transfer\n\nA transfer is paid when it is made. In test, the bank returns one to an account number that ends in 999 \
          a day later, by the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
     );
     text.push_str(&transfers::state::table());

@@ -81,27 +81,30 @@ pub fn as_of() -> Timestamp {
 }
 
 /// A wall clock that stands still until a test moves it: the real time, and how wrong the clock is.
-pub struct TestClock(AtomicI64, AtomicI64);
+pub struct TestClock {
+    real: AtomicI64,
+    error: AtomicI64,
+}
 
 impl TestClock {
     /// Sets the clock, while no time passes.
     pub fn set_by(&self, span: TimeSpan) {
-        self.1.fetch_add(span.millis(), Ordering::SeqCst);
+        self.error.fetch_add(span.millis(), Ordering::SeqCst);
     }
 
     /// Lets time pass.
     pub fn advance(&self, span: TimeSpan) {
-        self.0.fetch_add(span.millis(), Ordering::SeqCst);
+        self.real.fetch_add(span.millis(), Ordering::SeqCst);
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst) + self.1.load(Ordering::SeqCst))
+        Timestamp::from_millis(self.real.load(Ordering::SeqCst) + self.error.load(Ordering::SeqCst))
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.0.load(Ordering::SeqCst).unsigned_abs())
+        Duration::from_millis(self.real.load(Ordering::SeqCst).unsigned_abs())
     }
 }
 
@@ -161,7 +164,7 @@ impl Installation {
             clock_move_timeout: self.clock_move_timeout,
             recorder: None,
         };
-        let index = ServerInfo {
+        let info = ServerInfo {
             base_url: self.base_url.clone(),
             named: None,
             environment: self.environment,
@@ -171,7 +174,7 @@ impl Installation {
             load: self.load.clone(),
         };
         let secrets = Secrets { operator_key: self.operator_key.clone(), ..Secrets::default() };
-        card_payments::app::App::open(location, parts, secrets, index).await.unwrap()
+        card_payments::app::App::open(location, parts, secrets, info).await.unwrap()
     }
 }
 
@@ -226,7 +229,7 @@ impl App {
             (acquirer, acquirer_timeout)
         };
         let start = START.try_get().unwrap_or_else(|_| as_of());
-        let clock = Arc::new(TestClock(AtomicI64::new(start.millis()), AtomicI64::default()));
+        let clock = Arc::new(TestClock { real: AtomicI64::new(start.millis()), error: AtomicI64::default() });
         let operator = OperatorKeys::generate("test");
         let installation = Installation {
             location,
@@ -300,8 +303,7 @@ impl App {
 
     async fn start_again(&mut self) {
         self.end().await;
-        let Installation { location, .. } = &self.installation;
-        self.inner = Some(self.installation.open(location, &self.clock).await);
+        self.inner = Some(self.installation.open(self.location(), &self.clock).await);
     }
 
     /// Starts another process that erases deleted customers after this time.
@@ -414,7 +416,7 @@ impl App {
 
     /// Returns the first account.
     pub async fn account(&self) -> AccountToken {
-        accounts::authenticate(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
+        self.work_time().await.account().id()
     }
 
     /// Returns a client with any key.
@@ -442,8 +444,8 @@ impl App {
 
     /// Returns the first account and its time, as workers see them now.
     pub async fn work_time(&self) -> WorkTime {
-        let secret = &self.keys.secret;
-        WorkTime::on_running_clock(accounts::authenticate(self.ctx(), secret, None).await.unwrap().account)
+        let authenticated = accounts::authenticate(self.ctx(), &self.keys.secret, None).await.unwrap();
+        WorkTime::on_running_clock(authenticated.account)
     }
 
     /// Returns the running clock of another account.
@@ -462,10 +464,8 @@ impl App {
     /// Returns one number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         let reader = self.ctx().store.read();
-        let statement = Statement::from_string(
-            reader.get_database_backend(),
-            format!("SELECT CAST(({sql}) AS BIGINT) AS n"),
-        );
+        let sql = format!("SELECT CAST(({sql}) AS BIGINT) AS n");
+        let statement = Statement::from_string(reader.get_database_backend(), sql);
         reader.query_one_raw(statement).await.unwrap().unwrap().try_get("", "n").unwrap()
     }
 

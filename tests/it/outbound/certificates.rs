@@ -44,7 +44,7 @@ impl Authority {
 
     /// A client that trusts it.
     fn client(&self) -> Outbound {
-        Outbound::trusting(AddressPolicy::test(), &self.root).unwrap()
+        Outbound::with_certificates(AddressPolicy::test(), Some(&self.root), None).unwrap()
     }
 }
 
@@ -174,7 +174,7 @@ async fn a_receiver_of_http_2_gets_all_calls_on_one_connection() {
 
 #[test]
 fn a_file_that_is_no_certificate_cannot_be_trusted() {
-    assert!(Outbound::trusting(AddressPolicy::test(), b"nothing").is_err());
+    assert!(Outbound::with_certificates(AddressPolicy::test(), Some(b"nothing"), None).is_err());
 }
 
 #[test]
@@ -238,7 +238,7 @@ async fn an_identity_is_shown_to_whoever_asks_for_one_and_the_answer_is_read() {
         };
         let text = pem("CERTIFICATE", own.der()) + &pem("PRIVATE KEY", &key.serialize_der());
         let identity = Identity::from_pem(&text).unwrap();
-        Outbound::identified_trusting(AddressPolicy::test(), identity, &authority.root).unwrap()
+        Outbound::with_certificates(AddressPolicy::test(), Some(&authority.root), Some(identity)).unwrap()
     };
     let known = identified(&authority, &authority);
     let (status, body) = known.post_json(&url, "{}".into(), within).await.unwrap();

@@ -202,6 +202,18 @@ rules! {
         assert_eq!(year().await, first);
     }
 
+    async fn an_event_has_the_number_again_that_it_had_in_the_snapshot(app) {
+        let (_, client) = made(app).await;
+        client.customer("4200000000000000").await;
+        let snapshot = snapshot(&client).await;
+        let numbered = async || client.get("/1/events?after=0").await.ok(200).as_array().unwrap().clone();
+        let first = numbered().await;
+        assert!(!first.is_empty());
+        client.customer("5520000000000000").await;
+        restore(&client, &snapshot).await;
+        assert_eq!(numbered().await, first);
+    }
+
     async fn ciphertexts_are_good_after_a_rotation_and_a_restore(app) {
         let (_, client) = made(app).await;
         let (card, customer) = (client.card_token("4200000000000000").await, client.customer("5520000000000000").await);

@@ -13,9 +13,12 @@ use tokio::sync::mpsc;
 pub use system::{
     FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, LIMITATIONS, REUSED_PORTS_ARE_FREE, create_private_folder,
     exit_code, flush_folder, free_bytes, hide_new_files, host_name, in_own_group, is_in_foreground,
-    kill_group, mode_of, notify_service_manager, private_file, program, raise_open_files, send_signal,
-    set_mode, since_boot, user,
+    is_stderr_writable, kill_group, mode_of, notify_service_manager, private_file, program, raise_open_files,
+    send_signal, set_mode, since_boot, user,
 };
+
+/// What a pipe takes at once on every system, if it takes anything.
+pub const PIPE_BYTES: usize = 512;
 
 /// The permission bits of everybody but the owner.
 pub const OTHERS: u32 = 0o077;

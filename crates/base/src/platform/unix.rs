@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, statvfs};
 use rustix::process::{
     Pid, Resource, Rlimit, getpgrp, getrlimit, getuid, kill_process, kill_process_group, setrlimit, umask,
@@ -197,6 +198,14 @@ impl Drop for HiddenInput {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Flush, &self.0);
     }
+}
+
+/// Returns whether stderr takes [`super::PIPE_BYTES`] within this time, or refuses them at once: a pipe that nobody reads does neither.
+/// A signal meanwhile counts as that.
+pub fn is_stderr_writable(within: Duration) -> bool {
+    let within = Timespec { tv_sec: within.as_secs().cast_signed(), tv_nsec: within.subsec_nanos().into() };
+    let stderr = io::stderr();
+    poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], Some(&within)).is_ok_and(|writable| writable > 0)
 }
 
 /// Returns the time since the machine started. Unlike `Instant`, it goes on while a Linux machine sleeps.

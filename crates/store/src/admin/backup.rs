@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use base::durable_fs::folder_of;
 use base::platform;
 use base::progress::Progress;
 use sea_orm::{DbBackend, DbErr, Statement};
@@ -78,7 +79,7 @@ fn copy(
         }
     }
     let failed = |error| BackupError::File(file.into(), error);
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(file);
     // Only its owner can read the file; an unfinished one is deleted.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::connect::answered;
 use crate::postgres::group_statement::{AccountShard, GroupTexts, Writes};
 use crate::unit::deferred_updates::{Change, DeferredUpdate, LOST};
-use crate::unit::open_transaction::{CommitError, uncommitted};
+use crate::unit::open_transaction::{CommitError, has_derived, uncommitted};
 use nodes::Nodes;
 use values::TextValues;
 
@@ -149,9 +149,7 @@ impl UnitCalls {
         if row.as_ref().is_err_and(|error| !was_called(error)) {
             lock(&self.shards).clear();
         }
-        let row = row.map_err(uncalled)?;
-        let derived = row.map(|row| row.try_get::<i64>("", "derived")).transpose();
-        Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
+        has_derived(row.map_err(uncalled)?).map_err(uncommitted)
     }
 
     /// Returns the arguments of the call. Units of one kind and shard are a part of it; the parts come in one order, in which
@@ -213,7 +211,7 @@ fn uncalled(error: DbErr) -> CommitError {
 }
 
 /// Returns the account that all writes belong to; `None` if there are several, or rows in one of the `others`.
-fn account(Writes { held, rows, .. }: &Writes, others: &OtherTables) -> Option<Uuid> {
+fn account(Writes { deferred, rows, .. }: &Writes, others: &OtherTables) -> Option<Uuid> {
     let sums: Vec<_> = rows.sums.tables(0).collect();
     let mut accounts = Vec::new();
     for table in rows.tables().iter().chain(&sums) {
@@ -224,7 +222,7 @@ fn account(Writes { held, rows, .. }: &Writes, others: &OtherTables) -> Option<U
         accounts.extend(table.rows.iter().map(|row| &row[key]));
     }
     accounts.extend(rows.derived.values.iter().filter_map(|values| values.first()));
-    for update in &held.0 {
+    for update in &deferred.0 {
         if others.are_in(update) {
             return None;
         }
@@ -265,7 +263,7 @@ mod tests {
         for account in accounts {
             rows.values(table, [("id", 7.into()), ("account_id", (*account).into())]);
         }
-        Writes { held: DeferredUpdates::default(), rows, shard: None }
+        Writes { deferred: DeferredUpdates::default(), rows, shard: None }
     }
 
     fn update(table: &'static str, column: &'static str, account: Uuid) -> UpdateStatement {
@@ -281,7 +279,7 @@ mod tests {
     fn rows_that_lie_with_one_account_are_its_unit() {
         assert_eq!(account(&rows("things", &[ONE, ONE])), Some(ONE));
         let mut writes = rows("things", &[ONE]);
-        writes.held.add(Change::Decides, &update("things", "account_id", ONE));
+        writes.deferred.add(Change::Decides, &update("things", "account_id", ONE));
         assert_eq!(account(&writes), Some(ONE));
         writes.rows = WriteBuffer::default();
         assert_eq!(account(&writes), Some(ONE));
@@ -298,7 +296,7 @@ mod tests {
             update("things", "owner", ONE),
         ] {
             let mut writes = rows("things", &[ONE]);
-            writes.held.add(Change::Follows, &other);
+            writes.deferred.add(Change::Follows, &other);
             assert_eq!(account(&writes), None, "{other:?}");
         }
         let mut writes = rows("things", &[ONE]);
@@ -311,7 +309,7 @@ mod tests {
     fn a_unit_may_require_what_is_on_every_node() {
         for (table, expected) in [("everywhere", Some(ONE)), ("elsewhere", None)] {
             let mut writes = rows("things", &[ONE]);
-            writes.held.add(Change::Requires, &update(table, "account_id", ONE));
+            writes.deferred.add(Change::Requires, &update(table, "account_id", ONE));
             assert_eq!(account(&writes), expected, "{table}");
         }
         assert_eq!(account(&rows("everywhere", &[ONE])), None);

@@ -19,7 +19,7 @@ use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
 use crate::postgres::group_statement::{GroupTexts, Writes};
 use crate::postgres::pool::PostgresPool;
 use crate::statements::Statements;
-use crate::unit::open_transaction::{CommitError, uncommitted};
+use crate::unit::open_transaction::{CommitError, has_derived, uncommitted};
 
 /// The condition under which units are written in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,8 +240,7 @@ impl GroupCommit {
             CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
         })?;
         let row = transaction.query_one(sql, arguments).await.map_err(uncommitted)?;
-        let derived = row.map(|row| row.try_get::<i64>("", "derived")).transpose();
-        Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
+        has_derived(row).map_err(uncommitted)
     }
 }
 

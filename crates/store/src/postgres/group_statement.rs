@@ -23,7 +23,7 @@ use crate::unit::write_buffer::{Table, WriteBuffer};
 
 /// All that a unit writes with its commit.
 pub(crate) struct Writes {
-    pub held: DeferredUpdates,
+    pub deferred: DeferredUpdates,
     pub rows: WriteBuffer,
     /// A distributed database: where the rows lie, if the unit may share a statement.
     pub shard: Option<AccountShard>,
@@ -40,9 +40,9 @@ pub(crate) struct AccountShard {
 impl Writes {
     /// Returns a number for the text of the statement that writes these.
     pub fn kind(&self) -> u64 {
-        let Self { held, rows, .. } = self;
+        let Self { deferred, rows, .. } = self;
         let mut hasher = DefaultHasher::new();
-        held.0.iter().for_each(|update| update.texts.hash(&mut hasher));
+        deferred.0.iter().for_each(|update| update.texts.hash(&mut hasher));
         rows.tables().iter().for_each(|table| table.name.hash(&mut hasher));
         rows.sums.names().for_each(|name| name.hash(&mut hasher));
         rows.derived.derivation.is_some().hash(&mut hasher);
@@ -114,7 +114,7 @@ struct Group<'u> {
 impl<'u> Group<'u> {
     fn new(units: &'u [&Writes], sums: &'u [Table], slot: i32) -> Self {
         let mut updates = BTreeMap::new();
-        for update in units.iter().flat_map(|unit| &unit.held.0) {
+        for update in units.iter().flat_map(|unit| &unit.deferred.0) {
             let kind = (&*update.texts, update.change);
             let (_, rows): &mut (_, Rows<'u>) = updates.entry(kind).or_insert((update, Vec::new()));
             // Units of one account require the same.

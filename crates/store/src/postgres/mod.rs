@@ -25,8 +25,8 @@ const TRIES_MAX: u32 = 10;
 
 /// Runs a unit in a task of its own, unless its caller is detached already, so that a caller who goes away does not stop it
 /// half-way.
-pub(crate) async fn run(begin: TransactionFactory, unit: UnitOfWork) -> UnitResult {
-    let work = async move { repeated(&begin, &unit).await }.boxed();
+pub(crate) async fn run(factory: TransactionFactory, unit: UnitOfWork) -> UnitResult {
+    let work = async move { repeated(&factory, &unit).await }.boxed();
     if is_detached() {
         return work.await;
     }
@@ -34,10 +34,10 @@ pub(crate) async fn run(begin: TransactionFactory, unit: UnitOfWork) -> UnitResu
     task.await.unwrap_or_else(|_| Err(StoreError::Internal("a unit's task ended")))
 }
 
-async fn repeated(begin: &TransactionFactory, unit: &UnitOfWork) -> UnitResult {
+async fn repeated(factory: &TransactionFactory, unit: &UnitOfWork) -> UnitResult {
     let mut guesses = true;
     for attempt in 1..=TRIES_MAX {
-        let tx = if guesses { begin.guessing() } else { begin.tx() };
+        let tx = if guesses { factory.guessing() } else { factory.tx() };
         match once(tx, unit).await {
             Err(Failed::Guessed) => guesses = false,
             Err(Failed::Error(StoreError::Database(error))) if collided(&error) => {

@@ -22,9 +22,9 @@ use super::row::{Bound, Columns, SqliteRow};
 use crate::connect::answered;
 use crate::read::columns::FromColumns;
 
-/// The looks at a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
+/// The tries to get a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
 /// wait soon pauses for 100 ms, and hardly ever meets the moment between two commits of a busy server.
-const LOOKS_MAX: i32 = 10_000;
+const LOCK_TRIES_MAX: i32 = 10_000;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The number of prepared statements cached per connection. There are more than a hundred; a batch of buffered rows adds
 /// five for each table, one per size.
@@ -106,7 +106,7 @@ impl Connection {
                 Cow::Borrowed(path)
             };
             let inner = rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-            inner.busy_handler(Some(looks_again))?;
+            inner.busy_handler(Some(retries_lock))?;
             inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
             let spans_left = Arc::new(AtomicU32::new(UNBOUNDED));
             let spans = Arc::clone(&spans_left);
@@ -168,7 +168,7 @@ impl Connection {
         self.inner.busy_timeout(WAIT).map_err(failed)?;
         let done =
             self.query_one(&Statement::from_string(DbBackend::Sqlite, "PRAGMA wal_checkpoint(TRUNCATE)"));
-        self.inner.busy_handler(Some(looks_again)).map_err(failed)?;
+        self.inner.busy_handler(Some(retries_lock)).map_err(failed)?;
         done?.map_or(Ok(false), |row| Ok(row.try_get_by_index::<i64>(0)? == 0))
     }
 
@@ -270,9 +270,9 @@ impl Connection {
     clippy::disallowed_methods,
     reason = "in the middle of a statement, where SQLite itself would block the thread"
 )]
-fn looks_again(looks: i32) -> bool {
+fn retries_lock(tries: i32) -> bool {
     std::thread::sleep(PAUSE);
-    looks < LOOKS_MAX
+    tries < LOCK_TRIES_MAX
 }
 
 /// Returns a path as a SQLite URI, whatever bytes its name has.

@@ -75,8 +75,7 @@ fn make(path: &Path) -> Result<(), ConnectError> {
         return Ok(());
     }
     let failed = |error| ConnectError::Folder(path.into(), error);
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = NamedTempFile::new_in(folder).map_err(failed)?;
+    let file = NamedTempFile::new_in(durable_fs::folder_of(path)).map_err(failed)?;
     let database = Connection::to_look_at(file.path())?;
     database
         .execute_all("PRAGMA synchronous = OFF; PRAGMA journal_mode = memory; PRAGMA journal_mode = wal")?;

@@ -52,7 +52,7 @@ impl Readers {
 
 impl StatementRunner for Readers {
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
-        if !looks_for_words(&statement) {
+        if !is_word_search(&statement) {
             let _permit = self.quick.permit().await?;
             if let Some(done) = self.quick.lend(|connection| connection.run_bounded(&statement, run))? {
                 return Ok(done);
@@ -70,7 +70,7 @@ impl StatementRunner for Readers {
 
 /// Returns whether a statement searches the full-text index, which works long without executing an instruction, so that the
 /// bound on instructions does not interrupt it.
-fn looks_for_words(statement: &Statement) -> bool {
+fn is_word_search(statement: &Statement) -> bool {
     statement.sql.contains(" MATCH ")
 }
 

@@ -106,7 +106,7 @@ impl Drop for Joined {
 impl Writer {
     /// Starts the writer thread. Units are asynchronous, but on SQLite their statements complete at once: a batch costs one
     /// hand-over to the thread and one back, however many statements it has.
-    pub fn start(begin: TransactionFactory, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
+    pub fn start(factory: TransactionFactory, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
         let (units, mut waiting) = mpsc::channel::<QueuedUnit>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
         let write_all = async move {
@@ -115,7 +115,7 @@ impl Writer {
             while waiting.recv_many(&mut batch, BATCH_UNITS_MAX).await > 0 {
                 let batch = std::mem::take(&mut batch);
                 if file.is_in_place() {
-                    write(&begin, batch).await;
+                    write(&factory, batch).await;
                 } else {
                     for unit in batch {
                         unit.fail(away().into());
@@ -142,11 +142,11 @@ impl Writer {
 }
 
 /// Writes a batch. If one unit spoils it, rolls the batch back and runs its units one by one.
-async fn write(begin: &TransactionFactory, mut batch: Batch) {
+async fn write(factory: &TransactionFactory, mut batch: Batch) {
     if batch.len() == 1 {
-        return singly(begin, batch).await;
+        return singly(factory, batch).await;
     }
-    let tx = begin.tx();
+    let tx = factory.tx();
     for unit in &mut batch {
         match unit.run(&tx).await {
             RunOutcome::Done => tx.keep_unit(),
@@ -154,7 +154,7 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
             RunOutcome::Refused | RunOutcome::Failed => {
                 tracing::debug!(units = batch.len(), "a batch runs again, one unit at a time");
                 tx.rollback().await;
-                return singly(begin, batch).await;
+                return singly(factory, batch).await;
             }
         }
     }
@@ -162,16 +162,16 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
         Ok(()) => batch.into_iter().for_each(QueuedUnit::reply),
         Err(CommitError::Failed(error)) => {
             tracing::debug!(units = batch.len(), %error, "a batch runs again, one unit at a time");
-            singly(begin, batch).await;
+            singly(factory, batch).await;
         }
         // A refusal may rest on another unit's write, so it is in doubt as well.
         Err(CommitError::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
     }
 }
 
-async fn singly(begin: &TransactionFactory, batch: Batch) {
+async fn singly(factory: &TransactionFactory, batch: Batch) {
     for mut unit in batch {
-        let tx = begin.tx();
+        let tx = factory.tx();
         match unit.run(&tx).await {
             RunOutcome::Done => {
                 tx.keep_unit();

@@ -1,7 +1,7 @@
 //! A transaction that has begun, on either database.
 
 use base::mutants::{self, Mutant};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, RuntimeErr};
 
 use crate::connect::answered;
 use crate::either::{Either, Origin};
@@ -110,8 +110,7 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>)
             WriteStatement::Derived(statement) => {
                 // If it is a transaction of its own, this is its commit: the driver reads on until the server has confirmed it.
                 let row = connection.query_one_raw(statement).await?;
-                let rows = row.map(|row| row.try_get::<i64>("", "derived")).transpose()?;
-                any |= rows.unwrap_or_default() > 0;
+                any |= has_derived(row)?;
             }
             WriteStatement::IfDerived(statement) => {
                 if derived {
@@ -121,6 +120,12 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>)
         }
     }
     Ok(any)
+}
+
+/// Returns whether a statement of PostgreSQL has derived rows, as its only row says.
+pub(crate) fn has_derived(row: Option<QueryResult>) -> Result<bool, DbErr> {
+    let rows = row.map(|row| row.try_get::<i64>("", "derived")).transpose()?;
+    Ok(rows.unwrap_or_default() > 0)
 }
 
 /// Ends the transaction after any failure.

@@ -72,11 +72,11 @@ impl TransactionFactory {
 
     pub fn tx(&self) -> Tx {
         Tx {
-            begin: self.clone(),
-            begun: OnceCell::new(),
+            factory: self.clone(),
+            transaction: OnceCell::new(),
             unit: Mutex::default(),
             batch: Mutex::default(),
-            held: None,
+            deferred: None,
             wrote: AtomicBool::new(false),
             cause: Mutex::default(),
         }
@@ -87,14 +87,14 @@ impl TransactionFactory {
         matches!(self.path, Some(CommitPath::Groups(_)))
     }
 
-    /// Returns whether units are calls: on a distributed PostgreSQL that has the function.
-    pub fn has_calls(&self) -> bool {
-        matches!(self.path, Some(CommitPath::Calls(_)))
+    /// Returns whether PostgreSQL gets all writes of a unit at once.
+    pub fn sends_at_once(&self) -> bool {
+        self.path.is_some()
     }
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
-        Tx { held: self.path.is_some().then(Mutex::default), ..self.tx() }
+        Tx { deferred: self.sends_at_once().then(Mutex::default), ..self.tx() }
     }
 }
 
@@ -102,14 +102,14 @@ impl TransactionFactory {
 ///
 /// It begins with its first statement, so a unit that only buffers writes is one statement on PostgreSQL.
 pub struct Tx {
-    begin: TransactionFactory,
-    begun: OnceCell<OpenTransaction>,
+    factory: TransactionFactory,
+    transaction: OnceCell<OpenTransaction>,
     /// Buffered by the unit that runs now.
     unit: Mutex<WriteBuffer>,
     /// Buffered by the finished units of this batch.
     batch: Mutex<WriteBuffer>,
     /// Deferred updates; `None` sends them at once.
-    held: Option<Mutex<DeferredUpdates>>,
+    deferred: Option<Mutex<DeferredUpdates>>,
     /// Whether the unit that runs now has sent a statement that wrote.
     wrote: AtomicBool,
     /// The trace that caused the unit.
@@ -157,7 +157,7 @@ impl Tx {
     /// several compare-and-sets and the writes buffered after them are one statement.
     pub async fn compare_and_set<E: EntityTrait>(&self, update: UpdateMany<E>) -> Result<bool, DbErr> {
         let update = update.into_query();
-        if self.hold(Change::Decides, &update) {
+        if self.defer(Change::Decides, &update) {
             return Ok(true);
         }
         Ok(self.execute(&update).await?.rows_affected() > 0)
@@ -166,7 +166,7 @@ impl Tx {
     /// Requires that a query finds a row, and returns whether it does. Deferred as by [`Self::compare_and_set`]; the query looks
     /// rows up by unique keys, so that it finds one at most.
     pub async fn require(&self, row: &SelectStatement) -> Result<bool, DbErr> {
-        if self.hold(Change::Requires, row) {
+        if self.defer(Change::Requires, row) {
             return Ok(true);
         }
         Ok(self.query_one(row).await?.is_some())
@@ -224,21 +224,27 @@ impl Tx {
         Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
     {
         let change = change.into_query();
-        if !self.hold(Change::Follows, &change) {
+        if !self.defer(Change::Follows, &change) {
             self.execute(&change).await?;
         }
         Ok(())
     }
 
     /// Defers an update, if no statement was sent yet. Returns whether it did.
-    fn hold(&self, change: Change, statement: &impl QueryStatementBuilder) -> bool {
-        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
-        held.inspect(|held| lock(held).add(change, statement)).is_some()
+    fn defer(&self, change: Change, statement: &impl QueryStatementBuilder) -> bool {
+        let Some(mut unsent) = self.unsent() else { return false };
+        unsent.add(change, statement);
+        true
     }
 
     /// Returns whether the unit continued after a compare-and-set whose success was assumed and is not known yet.
     pub(crate) fn has_guessed(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| !self.begun.initialized() && lock(held).has_guessed())
+        self.unsent().is_some_and(|unsent| unsent.has_guessed())
+    }
+
+    /// Returns the deferred updates, which the first statement sends; `None` if it was sent, or if updates are not deferred.
+    fn unsent(&self) -> Option<MutexGuard<'_, DeferredUpdates>> {
+        self.deferred.as_ref().filter(|_| !self.transaction.initialized()).map(lock)
     }
 
     async fn write_at_once(&self, rows: WriteBuffer, slot: i32) -> Result<(), DbErr> {
@@ -327,7 +333,7 @@ impl Tx {
 
     /// Returns the store's listener of this type, if it has one.
     pub fn listener<L: 'static>(&self) -> Option<&L> {
-        self.begin.listeners.iter().find_map(|listener| listener.get()?.downcast_ref())
+        self.factory.listeners.iter().find_map(|listener| listener.get()?.downcast_ref())
     }
 
     /// Returns the trace that caused the unit.
@@ -343,17 +349,17 @@ impl Tx {
 
     /// Returns a new token.
     pub fn token<K: TokenKind>(&self) -> Token<K> {
-        self.begin.ids.token()
+        self.factory.ids.token()
     }
 
     /// Returns a new id for a record that has no token.
     pub fn id(&self) -> Uuid {
-        self.begin.ids.next()
+        self.factory.ids.next()
     }
 
     /// Returns the operator who writes; `None` in a server, which writes for its clients.
     pub fn operator(&self) -> Option<&Operator> {
-        self.begin.operator.get()
+        self.factory.operator.get()
     }
 
     fn unit(&self) -> MutexGuard<'_, WriteBuffer> {
@@ -365,33 +371,39 @@ impl Tx {
     }
 
     /// Returns the open transaction. Begins it if necessary, and sends the deferred updates before the first statement.
-    async fn begun(&self) -> Result<&OpenTransaction, DbErr> {
+    async fn open_transaction(&self) -> Result<&OpenTransaction, DbErr> {
         let begin = async || {
-            let begun = OpenTransaction::begin(&self.begin.origin).await?;
-            let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
-            let Some(held) = held else { return Ok(begun) };
-            match self.send_held(&begun, held).await {
-                Ok(()) => Ok(begun),
+            let transaction = OpenTransaction::begin(&self.factory.origin).await?;
+            let deferred = self.deferred.as_ref().map(|updates| lock(updates).clone());
+            let Some(deferred) = deferred.filter(|updates| !updates.is_empty()) else {
+                return Ok(transaction);
+            };
+            match self.send_deferred(&transaction, deferred).await {
+                Ok(()) => Ok(transaction),
                 Err(error) => {
                     // Without the rollback the connection would not be used again.
-                    begun.rollback().await;
+                    transaction.rollback().await;
                     Err(error)
                 }
             }
         };
-        self.begun.get_or_try_init(begin).await
+        self.transaction.get_or_try_init(begin).await
     }
 
     /// Sends the deferred updates: together, or one by one to a coordinator, which plans each for its worker.
-    async fn send_held(&self, begun: &OpenTransaction, held: DeferredUpdates) -> Result<(), DbErr> {
-        if self.begin.has_groups() {
-            self.begin.statements.wrote();
-            return begun.execute_raw(held.into_statement()).await.map(drop);
+    async fn send_deferred(
+        &self,
+        transaction: &OpenTransaction,
+        deferred: DeferredUpdates,
+    ) -> Result<(), DbErr> {
+        if self.factory.has_groups() {
+            self.factory.statements.wrote();
+            return transaction.execute_raw(deferred.into_statement()).await.map(drop);
         }
-        for update in held.0 {
-            self.begin.statements.wrote();
+        for update in deferred.0 {
+            self.factory.statements.wrote();
             let is_decisive = update.change != Change::Follows;
-            let done = begun.execute_raw(update.into_statement()).await?;
+            let done = transaction.execute_raw(update.into_statement()).await?;
             if is_decisive && done.rows_affected() == 0 {
                 return Err(LOST);
             }
@@ -401,8 +413,8 @@ impl Tx {
 
     /// Returns the transaction for a statement that may write.
     async fn writing(&self) -> Result<&OpenTransaction, DbErr> {
-        self.begin.statements.wrote();
-        self.begun().await
+        self.factory.statements.wrote();
+        self.open_transaction().await
     }
 
     /// Returns the transaction for a query. INSERT, UPDATE and DELETE with RETURNING come as queries.
@@ -433,7 +445,7 @@ impl Tx {
 #[async_trait]
 impl ConnectionTrait for Tx {
     fn get_database_backend(&self) -> DbBackend {
-        self.begin.origin.get_database_backend()
+        self.factory.origin.get_database_backend()
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {

@@ -141,14 +141,15 @@ impl WriteBuffer {
         slot: i32,
     ) -> Vec<WriteStatement> {
         if self.is_empty() {
-            let held = together.filter(|held| !held.is_empty());
-            return held.map(DeferredUpdates::into_statement).map(WriteStatement::Rows).into_iter().collect();
+            let deferred = together.filter(|updates| !updates.is_empty());
+            let statement = deferred.map(DeferredUpdates::into_statement);
+            return statement.map(WriteStatement::Rows).into_iter().collect();
         }
         self.tables.extend(self.sums.tables(slot));
-        let Some(mut held) = together else { return one_by_one(backend, self.tables, self.derived) };
-        let others = held.0.iter().map(|update| update.values.len()).sum();
+        let Some(mut deferred) = together else { return one_by_one(backend, self.tables, self.derived) };
+        let others = deferred.0.iter().map(|update| update.values.len()).sum();
         let parts = parts(self.tables, self.derived, others).into_iter();
-        parts.map(|(tables, derived)| as_one(std::mem::take(&mut held), tables, derived, slot)).collect()
+        parts.map(|(tables, derived)| as_one(std::mem::take(&mut deferred), tables, derived, slot)).collect()
     }
 }
 
@@ -217,8 +218,8 @@ fn chunks<T>(mut rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
 }
 
 /// PostgreSQL: returns one statement for everything, because round trips decide throughput there.
-fn as_one(held: DeferredUpdates, tables: Vec<Table>, derived: DerivedRows, slot: i32) -> WriteStatement {
-    let (mut sql, mut values, mut end) = held.into_parts();
+fn as_one(deferred: DeferredUpdates, tables: Vec<Table>, derived: DerivedRows, slot: i32) -> WriteStatement {
+    let (mut sql, mut values, mut end) = deferred.into_parts();
     let named = |sql: &mut String, name: &str| {
         let _ = write!(sql, "{} {name} AS (", if sql.is_empty() { "WITH" } else { "," });
     };

@@ -97,12 +97,12 @@ pub async fn run(command: Coverage, api: &KnownApi) -> Result<(), Box<dyn Error>
     if let Some(file) = junit {
         junit::write(&file, "coverage", &summary.junit())?;
     }
-    print_result(&summary, &summary, json)?;
+    let printed = print_result(&summary, &summary, json);
     match fail_under {
         Some(least) if summary.percent < least => {
             Err(format!("{} % is covered, and {least} % is demanded", summary.percent).into())
         }
-        Some(_) | None => Ok(()),
+        Some(_) | None => printed,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::mutants::{self, Mutant};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
-use super::{CommitPath, Tx, lock};
+use super::{CommitPath, Tx};
 use crate::connect::taken;
 use crate::error::StoreError;
 use crate::postgres::group_commit::{Committed, GroupCommit};
@@ -19,16 +19,15 @@ impl Tx {
     pub(crate) async fn commit(self) -> Result<(), CommitError> {
         let mut rows = std::mem::take(&mut *self.batch());
         // The first statement sent has sent the deferred updates before it.
-        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
-        let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
-        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
+        let deferred = self.unsent().map(|mut unsent| std::mem::take(&mut *unsent)).unwrap_or_default();
+        if rows.is_empty() && deferred.is_empty() && !self.transaction.initialized() {
             return Ok(());
         }
         let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
         let then = std::mem::take(&mut rows.then);
         let unique = std::mem::take(&mut rows.unique);
-        let derived =
-            self.send(Writes { held, rows, shard: None }).await.map_err(|error| refused(error, &unique))?;
+        let writes = Writes { deferred, rows, shard: None };
+        let derived = self.send(writes).await.map_err(|error| refused(error, &unique))?;
         for then in then {
             match then {
                 Then::Always(then) => then(),
@@ -41,7 +40,7 @@ impl Tx {
 
     /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
     async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
-        let is_one = self.begin.has_groups() || self.groups().is_some();
+        let is_one = self.factory.has_groups() || self.groups().is_some();
         if self.get_database_backend() != DbBackend::Postgres || is_one {
             return Ok(false);
         }
@@ -68,21 +67,21 @@ impl Tx {
             return groups.write(&[&writes]).await;
         }
         let backend = self.get_database_backend();
-        let together = self.begin.has_groups().then_some(writes.held);
-        let begun = match self.begun.into_inner() {
-            Some(begun) => begun,
-            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        let together = self.factory.has_groups().then_some(writes.deferred);
+        let transaction = match self.transaction.into_inner() {
+            Some(transaction) => transaction,
+            None => OpenTransaction::alone(&self.factory.origin).await.map_err(uncommitted)?,
         };
-        let statements = writes.rows.into_statements(backend, together, begun.slot());
+        let statements = writes.rows.into_statements(backend, together, transaction.slot());
         if !statements.is_empty() {
-            self.begin.statements.wrote();
+            self.factory.statements.wrote();
         }
-        self.begin.statements.committed();
-        let derived = begun.commit(statements).await?;
+        self.factory.statements.committed();
+        let derived = transaction.commit(statements).await?;
         if !sums.is_empty() {
             let mut own = WriteBuffer::default();
             own.sums = sums;
-            let after = OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?;
+            let after = OpenTransaction::alone(&self.factory.origin).await.map_err(uncommitted)?;
             let slot = after.slot();
             after.commit(own.into_statements(backend, None, slot)).await?;
         }
@@ -92,9 +91,9 @@ impl Tx {
     /// Returns the groups of which the unit may be a member: it has sent nothing, and for a call it has assumed the success of what
     /// it deferred.
     fn groups(&self) -> Option<&Arc<GroupCommit>> {
-        match &self.begin.path {
-            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
-            Some(CommitPath::Calls(groups)) if !self.begun.initialized() && self.held.is_some() => {
+        match &self.factory.path {
+            Some(CommitPath::Groups(groups)) if !self.transaction.initialized() => Some(groups),
+            Some(CommitPath::Calls(groups)) if !self.transaction.initialized() && self.deferred.is_some() => {
                 Some(groups)
             }
             _ => None,
@@ -103,8 +102,8 @@ impl Tx {
 
     /// Rolls back.
     pub(crate) async fn rollback(self) {
-        if let Some(begun) = self.begun.into_inner() {
-            begun.rollback().await;
+        if let Some(transaction) = self.transaction.into_inner() {
+            transaction.rollback().await;
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::junit::{self, TestCase};
 use crate::known_api::KnownApi;
 use crate::listen::{event_types, fits, webhook_key};
 use crate::server_options::receiver_address;
-use crate::terminal::{BAD, GOOD, HEAD, print_result};
+use crate::terminal::{BAD, GOOD, HEAD, Printer, print_result};
 use crate::trigger;
 
 /// The events that are sent if none are named.
@@ -107,14 +107,14 @@ pub async fn examine(
     }
     let happened = happen(server, api, &chosen).await?;
     let (sender, only) = (Sender::new(&url), List::all(&only));
-    let mut results = Vec::new();
+    let (mut results, mut printer) = (Vec::new(), Printer::new(json));
     for case in CASES.iter().filter(|case| only.is_empty() || only.contains(&case.name)) {
         // A receiver has the machine's clock, whatever time the tests of this program begin at.
         let now = SystemClock.now() - SystemClock::ahead();
         let material = Material { happened: &happened, key: &key, seed, case: case.name, now };
         let result = send(case, &material, &sender).await?;
         if !json {
-            print_result(&result, &result, false)?;
+            printer.print(&result, &result);
         }
         results.push(result);
     }
@@ -124,7 +124,7 @@ pub async fn examine(
         let cases: Vec<_> = results.iter().map(CaseResult::junit).collect();
         junit::write(&file, "examine receiver", &cases)?;
     }
-    print_result(&summary, &summary, json)?;
+    printer.print(&summary, &summary);
     if failed > 0 {
         return Err(format!(
             "the receiver does not answer as it should in {failed} of {} cases",
@@ -132,7 +132,7 @@ pub async fn examine(
         )
         .into());
     }
-    Ok(())
+    printer.end()
 }
 
 fn chosen_types(wanted: &[String]) -> Vec<EventType> {
