@@ -427,7 +427,7 @@ pub(crate) fn wallets(
     let key = ("CARD_PAYMENTS_WALLET_G_KEY", secrets.wallet_g_key.as_ref());
     let recipient = ("CARD_PAYMENTS_WALLET_G_RECIPIENT", options.wallet_g_recipient.as_ref());
     let (key_name, recipient_name) = (key.0, recipient.0);
-    if let Some((key, recipient)) = both(key, recipient)? {
+    if let Some((key, recipient)) = required_pair(key, recipient)? {
         let gateway = Gateway::new(key.expose(), recipient).map_err(|error| match error {
             GatewayError::Key => StartError::Wallet(key_name, error.to_string()),
             GatewayError::Recipient => StartError::Wallet(recipient_name, error.to_string()),
@@ -446,7 +446,7 @@ pub(crate) fn wallets(
     let hosts = Some(List::all(&options.wallet_a_hosts)).filter(|hosts| !hosts.is_empty());
     let identity = ("CARD_PAYMENTS_WALLET_A_IDENTITY", secrets.wallet_a_identity.as_ref());
     let name = identity.0;
-    if let Some((identity, hosts)) = both(identity, ("CARD_PAYMENTS_WALLET_A_HOSTS", hosts))? {
+    if let Some((identity, hosts)) = required_pair(identity, ("CARD_PAYMENTS_WALLET_A_HOSTS", hosts))? {
         let provider = Provider::new(identity, &hosts, policy).map_err(|why| StartError::Wallet(name, why));
         wallets.provider = Some(provider?);
     }
@@ -454,7 +454,7 @@ pub(crate) fn wallets(
 }
 
 /// Returns two settings that need each other, each given with its name; `None` if neither is set.
-fn both<A, B>(
+fn required_pair<A, B>(
     (first_name, first): (&'static str, Option<A>),
     (second_name, second): (&'static str, Option<B>),
 ) -> Result<Option<(A, B)>, StartError> {

@@ -273,7 +273,8 @@ fn defused(text: &str) -> String {
 }
 
 fn is_like_a_formula(text: &str) -> bool {
-    text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(['=', '+', '-', '@'])
+    text.starts_with(['\t', '\r', '\n'])
+        || text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub struct Measurement {
 }
 
 const COSTS: &str = "[performance](performance.md#what-one-post-1charges-costs)";
-const LINES: &str = "[performance](performance.md#figures)";
+const LINES: &str = "[measured](measuring.md#how-to-measure) on 26 November 2026";
 const GROWTH: &str = "[performance](performance.md#how-it-grows)";
 const MACHINE: &str = "[performance](performance.md#one-machine)";
 const OVERLOAD: &str = "[configure](operating/configure.md#overload)";

@@ -4,22 +4,22 @@ use axum::extract::multipart::Field;
 use axum::http::header::CONTENT_DISPOSITION;
 use percent_encoding::percent_decode_str;
 
-/// Returns the name of the file in a part, or nothing if the part is a text. The reader of the body knows only `filename` in small
-/// letters and in UTF-8; some clients send other bytes, or only `filename*` (RFC 5987).
+/// Returns the name of the file in a part, or nothing if the part is a text. `filename*` (RFC 5987) says it better than `filename` beside
+/// it, which .NET spells as a header of mail does. The reader of the body knows only `filename` in small letters and in UTF-8; some
+/// clients send other bytes.
 pub(super) fn file_name(part: &Field<'_>) -> Option<String> {
-    let otherwise = || {
-        let disposition = String::from_utf8_lossy(part.headers().get(CONTENT_DISPOSITION)?.as_bytes());
-        disposition.split(';').find_map(|attribute| {
+    let disposition =
+        part.headers().get(CONTENT_DISPOSITION).map(|header| String::from_utf8_lossy(header.as_bytes()));
+    let attribute = |wanted: &str| {
+        disposition.as_ref()?.split(';').find_map(|attribute| {
             let (name, value) = attribute.split_once('=')?;
-            let value = value.trim();
-            match name.trim().to_ascii_lowercase().as_str() {
-                "filename*" => Some(extended_value(value)),
-                "filename" => Some(value.trim_matches('"').to_owned()),
-                _ => None,
-            }
+            name.trim().eq_ignore_ascii_case(wanted).then(|| value.trim().to_owned())
         })
     };
-    part.file_name().map(str::to_owned).or_else(otherwise)
+    attribute("filename*")
+        .map(|value| extended_value(&value))
+        .or_else(|| part.file_name().map(str::to_owned))
+        .or_else(|| attribute("filename").map(|value| value.trim_matches('"').to_owned()))
 }
 
 /// Reads `charset'language'text`, of which UTF-8 is the charset; other bytes are replaced.

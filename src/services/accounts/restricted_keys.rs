@@ -110,15 +110,15 @@ pub async fn roll(
     token: &str,
     grace: Result<TimeSpan, FieldErrors>,
 ) -> Result<ApiKey, Error> {
-    let (account, wall) = (caller.account.id(), ctx.clock.now());
-    let former = find(ctx.store.read(), account, token, wall).await?;
+    let former = find(ctx.store.read(), caller.account.id(), token, ctx.clock.now()).await?;
     let grace = grace?;
     let (restriction, hash) = (restriction_of(&former)?, former.hash.clone());
     may_give(&caller.account, &restriction, former.valid_until)?;
     let minted = MintedKey::new(ctx, &caller.account, restriction, former.valid_until)?;
     let ends = ctx.end_after(grace);
     let until = former.valid_until.map_or(ends, |end| end.min(ends));
-    let rolling = (former, minted, until, wall);
+    // Read after the end: a key that ends now leaves its place.
+    let rolling = (former, minted, until, ctx.clock.now());
     let unit = idempotency::write(ctx, caller, rolling, async |tx, (former, minted, until, wall)| {
         tx.lock::<account::Entity>(former.account_id).await?;
         // Before the key ends, which may be the giver.

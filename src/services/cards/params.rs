@@ -54,11 +54,12 @@ pub struct NewCard {
     pub address_state: Option<String>,
 }
 
-/// Two letters must be a code; longer text is a name. Accepts blank text.
+/// Two characters must be a code, unless they are letters of another script: 日本 is a name, as longer text is. Accepts blank text.
 fn country(text: &str) -> Result<(), ValidationError> {
     let text = text.trim();
     let known = match text.chars().count() {
         1 => false,
+        2 if text.chars().all(|letter| letter.is_alphabetic() && !letter.is_ascii()) => true,
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,
     };

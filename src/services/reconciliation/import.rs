@@ -158,12 +158,12 @@ async fn begin(
             }
             return Err(ReconcileError::Changed(heading.name.clone()));
         }
-        return add(store, heading, digest, wall).await.map(ImportStart::Fresh);
+        return add_statement(store, heading, digest, wall).await.map(ImportStart::Fresh);
     }
 }
 
 /// Adds the statement's row. Of two processes that begin at once, an index lets one.
-async fn add(
+async fn add_statement(
     store: &Store,
     heading: &Heading,
     digest: String,

@@ -70,8 +70,8 @@ pub async fn add_some(
     Ok(charges.last().map(|(id, _)| *id))
 }
 
-/// Deletes the words by which SQLite finds charges. They carry a short code of the account that another account may
-/// share.
+/// Deletes the words by which SQLite finds charges. They begin with a short code of the account, which another account may share; a
+/// stranger may have written it elsewhere in a text of another one.
 pub async fn remove_some(tx: &Tx, account: AccountToken, limit: u64) -> Result<u64, Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(0);
@@ -87,7 +87,7 @@ pub async fn remove_some(tx: &Tx, account: AccountToken, limit: u64) -> Result<u
     let some = Query::select()
         .column("rowid")
         .from(TABLE)
-        .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{code}\"")]))
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("^ \"{code}\"")]))
         .and_where(Expr::col("id").not_in_subquery(others.into_query()))
         .limit(limit)
         .take();

@@ -11,7 +11,7 @@ use base::random::{RandomSource, start_of};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::card::CardState;
-use entity::{AccountToken, FileToken, account, bank_account, card, webhook_endpoint};
+use entity::{AccountToken, FileToken, account, bank_account, card, inbox, webhook_endpoint};
 use outbound::signature::generate_key;
 use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::refuse_payments;
 use super::restore::{AccountContents, is_kept};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
+use crate::limits::{INBOX_EVERY_MAX, SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::without_credentials;
 use crate::services::accounts::named_rows::{self, NamedRow};
 use crate::services::accounts::snapshot_rows::SnapshotTable;
@@ -153,6 +153,11 @@ async fn read(ctx: &Context, account: AccountToken) -> Result<AccountFile, Error
             named.insert(table.name().to_owned(), found);
         }
     }
+    let sizes = named.get("files").into_iter().flatten().filter_map(|row| row.get("size")?.as_u64());
+    // Before any is read.
+    if sizes.sum::<u64>() > SNAPSHOT_BYTES_MAX {
+        return Err(ErrorCode::SnapshotTooLarge.into());
+    }
     let mut contents = BTreeMap::new();
     for id in named.get("files").into_iter().flatten().filter_map(id) {
         let content = files::content::read(ctx, account, FileToken::new(id)).await?;
@@ -248,9 +253,16 @@ fn fill(row: &mut dyn Any, random: &RandomSource) -> Result<(), String> {
     } else if let Some(bank_account) = row.downcast_mut::<bank_account::Model>() {
         bank_account.number_sealed = bank_account.number.replace('X', "0").into();
     } else if let Some(endpoint) = row.downcast_mut::<webhook_endpoint::Model>() {
+        if !usize::try_from(endpoint.slot).is_ok_and(|slot| slot < WEBHOOK_ENDPOINTS_MAX) {
+            return Err(format!("slot is none of the {WEBHOOK_ENDPOINTS_MAX} of an account"));
+        }
         let key = || generate_key(random).expose().into();
         endpoint.key_sealed = key();
         endpoint.former_key_sealed = endpoint.former_key_until.map(|_| key());
+    } else if let Some(inbox) = row.downcast_ref::<inbox::Model>()
+        && !(1..=INBOX_EVERY_MAX).contains(&inbox.every)
+    {
+        return Err(format!("every must be from 1 to {INBOX_EVERY_MAX}"));
     }
     Ok(())
 }

@@ -301,6 +301,7 @@ fn a_file_that_cannot_be_imported_ends_the_start_in_one_line() {
     let file = folder.path().join("account.json");
     let server = Process::start(&mut serve(folder.path(), &["--export-on-exit", name(&file)]));
     server.pay(&server.keys().0).ok(201);
+    server.ask("POST", "/1/webhook_endpoints", Some(&server.keys().0), "url=http://127.0.0.1:9/").ok(201);
     server.stopped();
     let good: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let refused = |text: &str, message: &str| {
@@ -336,6 +337,10 @@ fn a_file_that_cannot_be_imported_ends_the_start_in_one_line() {
     refused(
         &changed(|it| drop(it["tables"]["charges"][0].as_object_mut().unwrap().remove("amount"))),
         "charges, row 1: amount is missing",
+    );
+    refused(
+        &changed(|it| it["tables"]["webhook_endpoints"][0]["slot"] = json!(5)),
+        "webhook_endpoints, row 1: slot is none of the 5 of an account",
     );
     refused(&changed(|it| it["tables"]["postings"][0]["amount"] = json!(1)), "its books do not balance: ");
     refused(

@@ -267,7 +267,7 @@ rules! {
     }
 
     async fn a_country_is_a_code_or_a_name_and_echoed_as_sent(app) {
-        for country in ["AU", "nz", "Australia", "New Zealand", "Côte d'Ivoire", "USA"] {
+        for country in ["AU", "nz", "Australia", "New Zealand", "Côte d'Ivoire", "USA", "日本", "한국"] {
             assert_eq!(accepts(app, json!({ "address_country": country })).await["address_country"], country);
         }
         for country in ["XX", "ZZ", "12", "é?"] {

@@ -281,7 +281,7 @@ rules! {
         for (attributes, name) in [
             ("name=file; filename*=utf-8''r%C3%A9sum%C3%A9%20+1.pdf", "résumé +1.pdf"),
             ("name=\"file\"; FileName*=UTF-8'en'a.pdf", "a.pdf"),
-            ("name=file; filename=\"b.pdf\"; filename*=utf-8''c.pdf", "b.pdf"),
+            ("name=file; filename=\"=?utf-8?B?Yi5wZGY=?=\"; filename*=utf-8''b.pdf", "b.pdf"),
             ("name=file; FileName=\"d.pdf\"", "d.pdf"),
         ] {
             let file = raw(&client, part(attributes, "%PDF-1.7") + &purpose + "--x--\r\n").await.ok(200);

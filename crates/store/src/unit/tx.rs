@@ -232,18 +232,18 @@ impl Tx {
 
     /// Defers an update, if no statement was sent yet. Returns whether it did.
     fn defer(&self, change: Change, statement: &impl QueryStatementBuilder) -> bool {
-        let Some(mut unsent) = self.unsent() else { return false };
+        let Some(mut unsent) = self.unsent_updates() else { return false };
         unsent.add(change, statement);
         true
     }
 
     /// Returns whether the unit continued after a compare-and-set whose success was assumed and is not known yet.
     pub(crate) fn has_guessed(&self) -> bool {
-        self.unsent().is_some_and(|unsent| unsent.has_guessed())
+        self.unsent_updates().is_some_and(|unsent| unsent.has_guessed())
     }
 
     /// Returns the deferred updates, which the first statement sends; `None` if it was sent, or if updates are not deferred.
-    fn unsent(&self) -> Option<MutexGuard<'_, DeferredUpdates>> {
+    fn unsent_updates(&self) -> Option<MutexGuard<'_, DeferredUpdates>> {
         self.deferred.as_ref().filter(|_| !self.transaction.initialized()).map(lock)
     }
 

@@ -68,6 +68,10 @@ impl Windows {
         self.used += 1;
         let window = self.of_accounts.entry(account).or_default().entry((rule, subject)).or_default();
         window.used = self.used;
+        if attempt.is_declined && rule.terms().count == CardTestingCount::DeclinedCards {
+            // A card counts once, however often it is tried: its other attempts would only displace those of other cards.
+            window.attempts.retain(|seen| !seen.is_declined || seen.card != attempt.card);
+        }
         if window.attempts.len() >= ATTEMPTS_KEPT {
             window.attempts.pop_front();
         }
@@ -172,6 +176,19 @@ mod tests {
     fn cards_count_once_and_only_while_they_are_more_than_the_approvals() {
         assert_eq!(counts(CardTestingRule::NetworkCards, "adrdaadd"), [0, 1, 2, 3, 0, 0, 4, 5]);
         assert_eq!(counts(CardTestingRule::NetworkCards, "drraad"), [1, 1, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_card_that_is_tried_often_displaces_no_other() {
+        let (rule, mut windows, mut count) = (CardTestingRule::AccountCards, Windows::default(), 0);
+        for n in 0..25 {
+            for again in 0..6 {
+                let at = NOON + TimeSpan::seconds(n * 6 + again);
+                let card = CardHash::new(n.unsigned_abs());
+                count = windows.count(key(rule, 0), Attempt { at, card, is_declined: true });
+            }
+        }
+        assert_eq!(count, 25);
     }
 
     #[test]

@@ -19,7 +19,8 @@ impl Tx {
     pub(crate) async fn commit(self) -> Result<(), CommitError> {
         let mut rows = std::mem::take(&mut *self.batch());
         // The first statement sent has sent the deferred updates before it.
-        let deferred = self.unsent().map(|mut unsent| std::mem::take(&mut *unsent)).unwrap_or_default();
+        let deferred =
+            self.unsent_updates().map(|mut unsent| std::mem::take(&mut *unsent)).unwrap_or_default();
         if rows.is_empty() && deferred.is_empty() && !self.transaction.initialized() {
             return Ok(());
         }
