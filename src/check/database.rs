@@ -46,7 +46,7 @@ pub async fn check(
         DatabaseKind::Postgres(server) => {
             if configuration.is_live() && !location.is_server_verified() {
                 findings.warning(
-                    "its address does not demand a certificate, so whoever stands between may read and change all",
+                    "its address demands no certificate, so a machine on the way can read and change all data",
                     "add ?sslmode=verify-full to it",
                 );
             }
