@@ -245,6 +245,7 @@ fn print_error(error: &dyn Display) {
 }
 
 async fn run(command: Command, folder: &mut DataFolder) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    platform::survive_file_size_limit()?;
     match command {
         Command::Exec(command) => return Box::pin(commands::exec::run(command, folder)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command, folder)).await,

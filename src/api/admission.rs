@@ -11,6 +11,7 @@ use base::secret::Secret;
 use entity::AccountToken;
 use moka::future::Cache;
 use web::connections::Connections;
+use web::server;
 
 use super::metrics::{ShedKind, count_shed};
 use crate::error::ErrorCode;
@@ -63,7 +64,7 @@ impl AdmissionControl {
             uploads: long(requests),
             long_answers: PermitPool::new((processors / PROCESSORS_PER_LONG_ANSWER).max(1), queued),
             answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { leaves_half: true, ..share(0) }),
-            connections: Connections::new(requests * CONNECTIONS_PER_PERMIT),
+            connections: Connections::new(server::raise_file_limit(requests * CONNECTIONS_PER_PERMIT)),
             lanes: Lanes::new(),
         }
     }
@@ -166,6 +167,7 @@ fn shed_answer() -> ErrorCode {
 async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: ShedKind) -> Result<Permit, ErrorCode> {
     pool.acquire(lane, ADMISSION_TIMEOUT).await.ok_or_else(|| {
         count_shed(what);
+        request_context::mark_shed();
         ErrorCode::ServiceUnavailable
     })
 }

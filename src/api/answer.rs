@@ -296,7 +296,7 @@ pub struct ErrorMessage {
     /// The name of the parameter; nested ones have a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// The code of the fault; absent for subscriptions.
+    /// The code of the fault; absent in a 400 about the parameters of a subscription.
     #[schema(nullable = false, example = "card_number_invalid")]
     code: Option<String>,
     /// A sentence that describes the fault, for people.

@@ -1,8 +1,10 @@
 //! The endpoints that browsers may call with a publishable key, from any origin (`docs/decisions.md`, 59) and by JSONP
-//! (60).
+//! (60); and what a page of another site may not send.
+
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -11,13 +13,17 @@ use url::form_urlencoded;
 
 use super::auth;
 use super::request_log_data::log;
+use super::server_info::ServerInfo;
 use crate::error::{Error, ErrorCode};
 use crate::params::FieldErrors;
 use crate::params::values::INVALID;
 
-/// Middleware: handles preflight requests, CORS headers and JSONP of the browser endpoints; other requests pass
-/// through.
-pub async fn serve_browsers(request: Request, next: Next) -> Response {
+/// Middleware: refuses forms of other sites, and handles preflight requests, CORS headers and JSONP of the browser endpoints; other
+/// requests pass through.
+pub async fn serve_browsers(State(info): State<Arc<ServerInfo>>, request: Request, next: Next) -> Response {
+    if is_foreign_form(&info, &request) {
+        return Error::explained(ErrorCode::Forbidden, FOREIGN_FORM).into_response();
+    }
     let Some(lists) = browser_endpoint(request.uri().path()) else { return next.run(request).await };
     if *request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
@@ -39,6 +45,50 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
         response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
     response
+}
+
+const FOREIGN_FORM: &str = "A page of another site sent this, with a key that the browser has kept. Send it from a program; a proxy in between must keep the Host, or forward it.";
+
+/// Returns whether a browser sends what a page of another site may send without the leave of a preflight, a form above all, with the key
+/// that somebody has once typed into its dialog.
+fn is_foreign_form(info: &ServerInfo, request: &Request) -> bool {
+    let headers = request.headers();
+    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
+        || !request.uri().path().starts_with("/1/")
+        || auth::basic_user(headers).is_none()
+    {
+        return false;
+    }
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let needs_no_leave = || browser_endpoint(request.uri().path()).is_none() && is_form(headers);
+    match text("sec-fetch-site") {
+        Some(site) => {
+            matches!(site, "cross-site" | "same-site")
+                && (text("sec-fetch-mode") != Some("cors") || needs_no_leave())
+        }
+        // A browser says no more over plain HTTP from another machine.
+        None => {
+            text("origin").is_some_and(|origin| !is_own_origin(info, headers, origin)) && needs_no_leave()
+        }
+    }
+}
+
+/// Returns whether an Origin is this server's.
+pub fn is_own_origin(info: &ServerInfo, headers: &HeaderMap, origin: &str) -> bool {
+    let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
+    // A page cannot set what a proxy forwards.
+    let names =
+        ["host", "x-forwarded-host"].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
+    names.into_iter().flatten().any(host)
+        || url::Url::parse(&info.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
+}
+
+/// Returns whether a page can send this content type, or none, to another site without asking.
+fn is_form(headers: &HeaderMap) -> bool {
+    const OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+    let Some(sent) = headers.get(header::CONTENT_TYPE) else { return true };
+    let essence = sent.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    OF_FORMS.iter().any(|form| form.eq_ignore_ascii_case(essence))
 }
 
 /// Returns None if browsers may not post to the path, and otherwise whether a GET of it lists records.

@@ -82,6 +82,10 @@ impl Metrics {
             "How far the wall clock is from the time that was expected, while it is doubted; otherwise 0"
         );
         describe_gauge!(DUE, "Due work that waits, by kind");
+        describe_counter!(
+            due_work_registry::FAILURES,
+            "Items of due work that failed, by kind; each is tried again"
+        );
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");
         describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
@@ -101,6 +105,9 @@ impl Metrics {
                 metrics::counter!(card_testing::METRIC, "rule" => rule.code(), "action" => action)
                     .increment(0);
             }
+        }
+        for kind in due_work_registry::KINDS {
+            metrics::counter!(due_work_registry::FAILURES, "kind" => kind.name).increment(0);
         }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);

@@ -9,7 +9,7 @@ mod authorisations;
 mod awaited_list;
 mod bank_accounts;
 pub(crate) mod base_path;
-mod browser;
+pub(crate) mod browser;
 mod cards;
 mod challenge;
 mod charges;

@@ -48,6 +48,7 @@ pub fn finished(api: &OpenApi) -> Value {
     components(&mut document);
     names::references(&mut document);
     metadata(&mut document);
+    rights(&mut document);
     integers(&mut document);
     let schemas = document["components"]["schemas"].clone();
     let (answers, refused) = (answers::recorded(), answers::refused());
@@ -172,6 +173,13 @@ fn metadata(document: &mut Value) {
         metadata["maxProperties"] = METADATA_ITEMS_MAX.into();
         metadata["propertyNames"] = json!({ "maxLength": METADATA_KEY_CHARACTERS_MAX });
         metadata["additionalProperties"]["maxLength"] = METADATA_VALUE_CHARACTERS_MAX.into();
+    }
+}
+
+/// States that a new key has at least one right: an empty map counts as none (`docs/decisions.md`, 8).
+fn rights(document: &mut Value) {
+    if let Some(rights) = document.pointer_mut("/components/schemas/ApiKeyInput/properties/rights") {
+        rights["minProperties"] = 1.into();
     }
 }
 

@@ -30,7 +30,7 @@ pub fn operations() -> Operations {
 #[utoipa::path(post, path = "/charges/{charge_token}/refunds", tag = "Refunds",
     request_body(content = Option<NewRefund>, example = json!({ "amount": 100 })),
     responses((status = 201, description = "The refund", body = Envelope<Refund>)),
-    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error"), NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error", refunds::create::NOT_COVERED), NotFound, InvalidResource]))))]
 pub async fn create_refund(
     State(app): State<AppState>,
     Path(token): Path<String>,

@@ -91,12 +91,12 @@ pub fn router(app: AppState, pages: Router<AppState>) -> Router {
         .with_state(app.clone());
     // Around the router, because these middlewares decide the route.
     let info = Arc::clone(&app.info);
-    let entered = Arc::clone(&info);
+    let (entered, of_browsers) = (Arc::clone(&info), Arc::clone(&info));
     let around = ServiceBuilder::new()
         .map_request(move |request| base_path::strip(entered.base_path(), request))
         .map_response(move |response| base_path::redirect(info.base_path(), response))
         .layer(from_fn_with_state(app, problem::explain_refusals))
         .map_request(paths::normalise)
-        .layer(from_fn(browser::serve_browsers));
+        .layer(from_fn_with_state(of_browsers, browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))
 }

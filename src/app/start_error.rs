@@ -25,7 +25,7 @@ pub enum StartError {
     Installation(#[from] InstallationError),
     /// The vault key is malformed.
     #[error("{0}: {1}")]
-    VaultKey(&'static str, OperatorKeysError),
+    VaultKey(String, OperatorKeysError),
     /// The vault key file of a development machine's database is gone.
     #[error(
         "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"

@@ -11,7 +11,7 @@ use super::StartError;
 use crate::config::{self, ConfigError, DatabaseOptions, Secrets, VaultKeySource};
 
 pub async fn read_vault_keys(source: &VaultKeySource) -> Result<OperatorKeys, StartError> {
-    let wrong = |error| StartError::VaultKey(source.variable(), error);
+    let wrong = |error| StartError::VaultKey(source.variable().into(), error);
     source.read().await?.expose().parse().map_err(wrong)
 }
 
@@ -55,6 +55,6 @@ pub(super) fn open_key_file(data_dir: &Path, found: &InstallationInfo) -> Result
 }
 
 fn parse_key_file(path: &Path) -> Result<OperatorKeys, StartError> {
-    let wrong = |error| StartError::VaultKey(VaultKeySource::TEXT, error);
+    let wrong = |error| StartError::VaultKey(path.display().to_string(), error);
     config::read(path)?.expose().parse().map_err(wrong)
 }

@@ -90,8 +90,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let address = format!("http://{address}");
     // A closed pipe does not end the server.
     drop(print_result(&json!({ "listening": address }), &format!("Listening on {address}"), json));
-    server::raise_file_limit(ACQUIRER_CONNECTIONS);
-    let connections = Connections::new(ACQUIRER_CONNECTIONS);
+    let connections = Connections::new(server::raise_file_limit(ACQUIRER_CONNECTIONS));
     let (phase, phases) = watch::channel(ServerPhase::Serving);
     let leave = async {
         stop.recv().await;

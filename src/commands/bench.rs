@@ -48,7 +48,7 @@ pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
     let (mut acquirer, mut address) = (None, String::new());
     if let Some(listen) = run.acquirer_address() {
         // The acquirer's, and the payers'.
-        server::raise_file_limit(2 * CONNECTIONS);
+        let connections = server::raise_file_limit(2 * CONNECTIONS) / 2;
         let secrets =
             Secrets::parse(&secret).map_err(|wrong| format!("CARD_PAYMENTS_ACQUIRER_SECRET {wrong}"))?;
         let listener = bind(listen)?;
@@ -57,7 +57,7 @@ pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
         let served = Served { books: Arc::clone(&books), cards: Simulator::served(Environment::Test) };
         let routes = router(Arc::new(served), secrets, Environment::Test, Arc::new(SystemClock));
         tokio::spawn(
-            async move { server::serve(listener, routes, &Connections::new(CONNECTIONS), phases).await },
+            async move { server::serve(listener, routes, &Connections::new(connections), phases).await },
         );
         acquirer = Some(books);
     }

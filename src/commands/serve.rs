@@ -125,7 +125,6 @@ pub async fn serve(
             drop(serving);
         });
     }
-    server::raise_file_limit(app.admission().connections().taken().1);
     let creating = async {
         if let (Some(fixtures), Some(keys)) = (fixtures, &app.keys) {
             app.phase.send_replace(ServerPhase::Starting);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use base::secret_shares::split;
 use base::{durable_fs, secret};
 use card_payments::app;
-use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::config::{DatabaseOptions, Secrets, VaultKeySource};
 use card_payments::services::data_keys::rotate::rotate_watched;
 use clap::Subcommand;
 use serde_json::json;
@@ -72,8 +72,12 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
     let secrets = Secrets::from_environment()?;
     match command {
         Vault::Rotate { json } => {
-            let bar = Bar::new("Re-encrypting", Unit::Things);
+            let bar = || Bar::new("Re-encrypting", Unit::Things);
+            // A bar would hide the question for a share.
+            let asks = secrets.vault_key.as_ref().is_some_and(VaultKeySource::asks);
+            let shown = (!asks).then(bar);
             let ctx = super::open_with_keys(database, &secrets).await?;
+            let bar = shown.unwrap_or_else(bar);
             let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
             drop(bar);
             print_result(&rotation, &rotation, json)

@@ -94,6 +94,11 @@ impl VaultKeySource {
         }
     }
 
+    /// Returns whether somebody types shares, who is asked for them on a terminal.
+    pub fn asks(&self) -> bool {
+        matches!(self, Self::Shares(files) if files.iter().any(|file| file == Path::new(STANDARD_INPUT)))
+    }
+
     /// Returns the keys: runs the command, or reads and combines the shares.
     pub async fn read(&self) -> Result<Secret, ConfigError> {
         match self {

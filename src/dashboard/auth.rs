@@ -32,7 +32,7 @@ use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::api::client_address::client_address;
 use crate::api::extract::{Input, upload};
 use crate::api::rate_limit::RateLimitKey;
-use crate::api::{metrics, own_machine, rights};
+use crate::api::{browser, metrics, own_machine, rights};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::sandbox::accounts as sandbox;
@@ -228,11 +228,8 @@ pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
 
 /// Returns whether a page of this server sends the form. Browsers send Origin with every form.
 fn from_own_page(app: &DashboardState, headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let Some(origin) = text(header::ORIGIN) else { return false };
-    let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
-    text(header::HOST).is_some_and(host)
-        || url::Url::parse(&app.info.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
+    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok());
+    origin.is_some_and(|origin| browser::is_own_origin(&app.info, headers, origin))
 }
 
 /// Middleware around all routes of the dashboard: refuses forms of other sites.

@@ -22,7 +22,8 @@ impl<E: Into<Error>> From<E> for ErrorPage {
     fn from(error: E) -> Self {
         let error: Error = error.into();
         let (code, request_id) = (error.code(), request_context::request_id());
-        if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
+        let is_fault = matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable);
+        if is_fault && !request_context::is_shed() {
             tracing::error!(error = %error, %request_id, "a page failed");
         }
         let (Body::Object(body) | Body::Array([body])) = error.body(&request_id);

@@ -94,7 +94,7 @@ error_codes! {
 
     InvalidState 400 "invalid_state" "The operation is not allowed in the present state"
 
-    InsufficientServiceBalance 402 "insufficient_service_balance" "Refund amount is more than your available balance."
+    InsufficientServiceBalance 402 "insufficient_service_balance" "There is not enough money available on the account."
 
     AuthorisationExpired 400 "authorisation_expired" "The authorisation has expired and can not be captured."
     AlreadyVoided 400 "already_voided" "The authorisation has already been voided"

@@ -109,7 +109,7 @@ impl FieldErrors {
 pub struct FieldMessage {
     /// The parameter, nested ones with dots: `card.number`.
     pub param: String,
-    /// `card_number_invalid`; absent for subscriptions.
+    /// `card_number_invalid`; absent in a 400 about the parameters of a subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// `Card number can't be blank`.

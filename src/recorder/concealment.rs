@@ -7,7 +7,8 @@ use base::card_number::CardNumber;
 use base::secret::Secret;
 use entity::token::is_token;
 use recording::secrets::{
-    SECRET_LETTERS, hide_names, is_secret, nested_object, run_has_card_number, without_card_numbers,
+    SECRET_LETTERS, has_card_number, hide_names, is_secret, nested_object, run_has_card_number,
+    without_card_numbers,
 };
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
@@ -35,6 +36,8 @@ pub(super) struct Concealment {
     known: HashMap<String, String>,
     server: String,
     secrets: usize,
+    /// What stands for Idempotency-Keys.
+    keys: HashMap<String, String>,
 }
 
 impl Concealment {
@@ -45,7 +48,7 @@ impl Concealment {
             known.insert(secret.expose().to_owned(), KEY.to_owned());
             known.insert(publishable.expose().to_owned(), PUBLISHABLE_KEY.to_owned());
         }
-        Self { known, server: server.to_owned(), secrets: 0 }
+        Self { known, server: server.to_owned(), ..Self::default() }
     }
 
     /// Returns what stands for a key.
@@ -109,9 +112,13 @@ impl Concealment {
         }
     }
 
-    /// Returns an Idempotency-Key; what stands for it, if it may hold a card number, is different for each.
+    /// Returns an Idempotency-Key. What stands for one that may hold a card number is a key as well, another for each: a replay sends it.
     pub(super) fn idempotency_key(&mut self, key: &str) -> String {
-        if run_has_card_number(key) { self.learn(key) } else { self.plain(key) }
+        if !has_card_number(key) {
+            return self.plain(key);
+        }
+        let number = self.keys.len() + 1;
+        self.keys.entry(key.to_owned()).or_insert_with(|| format!("hidden-key-{number}")).clone()
     }
 
     /// Returns what stands for a secret. Of an address only the last part is secret.
@@ -232,5 +239,18 @@ mod tests {
             }
         }
         assert_eq!(test_card("{card visa 9999 AU}"), None);
+    }
+
+    #[test]
+    fn an_idempotency_key_stays_unless_it_holds_a_card_number_and_is_a_key_ever_after() {
+        let mut recording = Concealment::default();
+        // Its digits hold a card number only without the letters between them.
+        let uuid = "4a200000-0000-4000-8000-000000000000";
+        assert!(run_has_card_number(uuid));
+        assert_eq!(recording.idempotency_key(uuid), uuid);
+        let hidden = ["4200000000000000", "order 4200 0000 0000 0000", "4200000000000000"]
+            .map(|key| recording.idempotency_key(key));
+        assert_eq!(hidden, ["hidden-key-1", "hidden-key-2", "hidden-key-1"]);
+        assert_eq!(recording.plain("hidden-key-1"), "hidden-key-1");
     }
 }

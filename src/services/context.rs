@@ -100,6 +100,7 @@ impl Context {
     ) -> Result<T, Error> {
         if !acquire_detached_permit(request_context::account()) {
             metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
+            request_context::mark_shed();
             return Err(ErrorCode::ServiceUnavailable.into());
         }
         // Boxed, because a task is compiled for each type of its work.

@@ -32,6 +32,9 @@ use crate::services::{
     transfers, webhook_endpoints, webhooks,
 };
 
+/// The metric of failed due work, by kind.
+pub const FAILURES: &str = "card_payments_due_work_failures_total";
+
 #[derive(Clone, Copy)]
 pub struct DueWorkKind {
     /// The name, for metrics.
@@ -59,7 +62,7 @@ macro_rules! of_no_account {
     ($name:literal, $time:path, $due:path, $work:path) => {
         DueWorkKind {
             name: $name,
-            run: |ctx| each(ctx, $due($time(ctx)), |row| $work(ctx, row)).boxed(),
+            run: |ctx| each(ctx, $name, $due($time(ctx)), |row| $work(ctx, row)).boxed(),
             backlog: |ctx| count(ctx, [$due($time(ctx))]).boxed(),
             ahead: None,
         }
@@ -218,7 +221,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
         // Items in flight, and how long failed ones rest.
         let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashMap::new());
         let mut in_flight_of: HashMap<AccountToken, usize> = HashMap::new();
-        let (mut found, mut worked, mut failed) = (0, 0, None);
+        let (mut found, mut worked, mut failures) = (0, 0, Failures::new(W::NAME));
         loop {
             // A process that is stopping starts no more work.
             let rows = if ctx.tasks.is_closed() {
@@ -231,7 +234,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                 poll::<W>(ctx, known, busiest.map(|(account, _)| *account)).await
             };
             let rows = rows.unwrap_or_else(|error| {
-                failed.get_or_insert(error);
+                failures.add(ctx, error);
                 Vec::new()
             });
             let before = found;
@@ -252,7 +255,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                 }
             }
             if in_flight.is_empty() {
-                return failed.map_or(Ok(worked), Err);
+                return failures.or(worked);
             }
             // At the limit, polls again when half of the tasks are done; otherwise at the workers' poll interval.
             let left = if found > before { in_flight.len().saturating_sub(DUE_IN_FLIGHT_MAX / 2) } else { 0 };
@@ -280,9 +283,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                     }
                     Ok(WorkResult::Skipped) => worked += 1,
                     Err(error) if wipe::is_deleted(&error) => {}
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                    }
+                    Err(error) => failures.add(ctx, error),
                 }
                 tokens.insert(token, Some(Instant::now() + DUE_FAILED_REST));
             }
@@ -343,17 +344,56 @@ async fn accounts(
 }
 
 /// Does due work that belongs to no account.
-async fn each<E, W>(ctx: &Context, due: Select<E>, work: impl Fn(E::Model) -> W) -> Result<usize, Error>
+async fn each<E, W>(
+    ctx: &Context,
+    kind: &'static str,
+    due: Select<E>,
+    work: impl Fn(E::Model) -> W,
+) -> Result<usize, Error>
 where
     E: EntityTrait,
     W: Future<Output = Result<(), Error>>,
 {
-    let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
+    let mut failures = Failures::new(kind);
+    let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await.unwrap_or_else(|error| {
+        failures.add(ctx, error.into());
+        Vec::new()
+    });
     let found = rows.len();
     for done in join_all(rows.into_iter().map(work)).await {
-        done?;
+        done.unwrap_or_else(|error| failures.add(ctx, error));
     }
-    Ok(found)
+    failures.or(found)
+}
+
+/// The failures of a run. All are counted, and one is logged now and then: a cause mostly fails many items, and a run may last.
+struct Failures {
+    kind: &'static str,
+    first: Option<Error>,
+    logged_at: Option<Instant>,
+}
+
+impl Failures {
+    const fn new(kind: &'static str) -> Self {
+        Self { kind, first: None, logged_at: None }
+    }
+
+    fn add(&mut self, ctx: &Context, error: Error) {
+        // The store reports a missing file once, so not each kind of work does.
+        if ctx.store.is_in_place() {
+            metrics::counter!(FAILURES, "kind" => self.kind).increment(1);
+            if self.logged_at.is_none_or(|at| at.elapsed() >= DUE_FAILED_REST) {
+                tracing::error!(kind = self.kind, %error, "due work failed");
+                self.logged_at = Some(Instant::now());
+            }
+        }
+        self.first.get_or_insert(error);
+    }
+
+    /// Returns the first failure; without one, the number of items.
+    fn or(self, items: usize) -> Result<usize, Error> {
+        self.first.map_or(Ok(items), Err)
+    }
 }
 
 fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {

@@ -41,15 +41,13 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
             drop(tokio::time::timeout(MARKS_READ_WITHIN, marks_read.changed()).await);
             loop {
                 match kind.run(&ctx).await {
-                    Ok(0) => {}
+                    // Failures are logged as they happen.
+                    Ok(0) | Err(_) => {}
                     Ok(found) => {
                         tracing::info!(kind = kind.name, found, "due work");
                         // More may be due.
                         continue;
                     }
-                    // The store reports a missing file once, so not each kind of work does.
-                    Err(_) if !ctx.store.is_in_place() => {}
-                    Err(error) => tracing::error!(kind = kind.name, %error, "due work failed"),
                 }
                 tokio::select! {
                     () = tokio::time::sleep(PAUSE) => {}

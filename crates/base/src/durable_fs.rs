@@ -1,5 +1,6 @@
 //! Folders that survive a power cut and that only their owner can enter, and files that are replaced as wholes.
 
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,13 +38,17 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     platform::flush_folder(above)
 }
 
-/// Replaces a file, or creates it: complete and flushed to the disk, or not at all.
+/// Replaces a file, or creates it: complete and flushed to the disk, or not at all. A link stays, and its file is replaced; what is no
+/// file, such as `/dev/stdout`, is written to.
 pub fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut written = new_sibling(file)?;
+    let Some(file) = file_behind(file) else {
+        return OpenOptions::new().write(true).open(file)?.write_all(bytes);
+    };
+    let mut written = new_sibling(&file)?;
     written.write_all(bytes)?;
     written.as_file().sync_all()?;
-    written.persist(file)?;
-    platform::flush_folder(folder_of(file))
+    written.persist(&file)?;
+    platform::flush_folder(folder_of(&file))
 }
 
 /// Refuses a file that [`replace_file`] could not write.
@@ -51,7 +56,20 @@ pub fn refuse_unwritable(file: &Path) -> io::Result<()> {
     if file.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    new_sibling(file).map(drop)
+    match file_behind(file) {
+        Some(file) => new_sibling(&file).map(drop),
+        None => OpenOptions::new().write(true).open(file).map(drop),
+    }
+}
+
+/// Returns the file that a path leads to, or would lead to; `None` if it leads to something else.
+pub fn file_behind(path: &Path) -> Option<PathBuf> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => None,
+        // A file without a name, behind a descriptor's, cannot be replaced.
+        Ok(_) => fs::canonicalize(path).ok(),
+        Err(_) => Some(path.to_owned()),
+    }
 }
 
 /// Creates a file that is deleted unless it gets the other one's name. The user's mask decides who may read it.
@@ -64,4 +82,38 @@ fn new_sibling(file: &Path) -> io::Result<NamedTempFile> {
 /// Returns the folder of a file.
 pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_stays_and_its_file_is_replaced() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "before")?;
+        symlink(&file, &link)?;
+        replace_file(&link, b"after")?;
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file)?, b"after");
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to() -> io::Result<()> {
+        let (mut reader, writer) = io::pipe()?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        refuse_unwritable(&path)?;
+        replace_file(&path, b"report")?;
+        drop(writer);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read)?;
+        assert_eq!(read, b"report");
+        Ok(())
+    }
 }

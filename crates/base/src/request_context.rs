@@ -206,12 +206,12 @@ pub fn has_not_begun() -> bool {
     REQUEST_CONTEXT.try_with(|request| request.not_begun.load(Ordering::Relaxed)).unwrap_or_default()
 }
 
-/// Marks the request as one that is shed after it was admitted: its refusal is not logged, and its connection ends.
+/// Marks the request as one that is shed: its refusal is not logged, and its connection ends.
 pub fn mark_shed() {
     let _ = REQUEST_CONTEXT.try_with(|request| request.shed.store(true, Ordering::Relaxed));
 }
 
-/// Returns whether the request was shed after it was admitted.
+/// Returns whether the request was shed.
 pub fn is_shed() -> bool {
     REQUEST_CONTEXT.try_with(|request| request.shed.load(Ordering::Relaxed)).unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 //! The file of a recording: written request by request, and in its place once it is whole.
 
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use base::durable_fs::folder_of;
+use base::durable_fs::{file_behind, folder_of};
 use tempfile::NamedTempFile;
 
 use super::har::{self, Entry};
@@ -51,14 +52,18 @@ impl<W: Write> RecordingWriter<W> {
 /// A file that is being written, beside its later place.
 pub struct RecordingFile {
     path: PathBuf,
+    /// Whether the path leads to something other than a file, such as `/dev/stdout`: that is written to, not replaced.
+    is_kept: bool,
     recording: RecordingWriter<BufWriter<NamedTempFile>>,
 }
 
 impl RecordingFile {
     /// Begins a file.
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        let file = BufWriter::new(NamedTempFile::new_in(folder_of(path))?);
-        Ok(Self { path: path.to_owned(), recording: RecordingWriter::new(file, format)? })
+        let found = file_behind(path);
+        let (is_kept, path) = (found.is_none(), found.unwrap_or_else(|| path.to_owned()));
+        let file = if is_kept { NamedTempFile::new()? } else { NamedTempFile::new_in(folder_of(&path))? };
+        Ok(Self { path, is_kept, recording: RecordingWriter::new(BufWriter::new(file), format)? })
     }
 
     /// Writes a request.
@@ -69,6 +74,10 @@ impl RecordingFile {
     /// Puts the file in its place. One that exists is replaced.
     pub fn finish(self) -> io::Result<()> {
         let file = self.recording.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if self.is_kept {
+            let mut kept = OpenOptions::new().write(true).open(&self.path)?;
+            return io::copy(&mut file.reopen()?, &mut kept).map(drop);
+        }
         file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())

@@ -68,9 +68,12 @@ fn out_of_order(code: &str) -> bool {
     if code.len() < 5 {
         // A trigger's refusal: the installation has moved.
         const REFUSED_BY_TRIGGER: u32 = 1811;
-        // Busy, locked, read-only, I/O error, full, cannot open.
+        // An index of words that is wrong in itself: the file is whole.
+        const WRONG_INDEX: u32 = 267;
+        // Busy, locked, read-only, I/O error, damaged, full, cannot open, not a database.
         return code.parse::<u32>().is_ok_and(|code| {
-            code == REFUSED_BY_TRIGGER || matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15)
+            code == REFUSED_BY_TRIGGER
+                || code != WRONG_INDEX && matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 11 | 13 | 14 | 15 | 26)
         });
     }
     // Lost connections; out of resources, above all disk; shutting down or starting; a lock, statement or transaction
@@ -99,12 +102,13 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_full_or_fails_is_the_databases_condition_and_a_wrong_statement_is_not() {
-        // SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_READONLY_DBMOVED, SQLITE_BUSY_SNAPSHOT; disk_full, io_error.
-        for code in ["13", "1034", "1032", "517", "53100", "58030"] {
+        // SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_READONLY_DBMOVED, SQLITE_BUSY_SNAPSHOT, SQLITE_CORRUPT, SQLITE_NOTADB; disk_full,
+        // io_error.
+        for code in ["13", "1034", "1032", "517", "11", "26", "53100", "58030"] {
             assert!(out_of_order(code), "{code}");
         }
-        // SQLITE_ERROR, SQLITE_CONSTRAINT_UNIQUE; syntax_error, unique_violation, division_by_zero.
-        for code in ["1", "2067", "42601", "23505", "22012"] {
+        // SQLITE_ERROR, SQLITE_CONSTRAINT_UNIQUE, SQLITE_CORRUPT_VTAB; syntax_error, unique_violation, division_by_zero.
+        for code in ["1", "2067", "267", "42601", "23505", "22012"] {
             assert!(!out_of_order(code), "{code}");
         }
     }

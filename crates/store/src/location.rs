@@ -63,9 +63,10 @@ impl Location {
     pub fn is_server_verified(&self) -> bool {
         let Self::Postgres { url } = self else { return true };
         let Ok(options) = url.parse::<PgConnectOptions>() else { return false };
-        let is_here = options.get_host().starts_with('/')
-            || options.get_host() == "localhost"
-            || options.get_host().parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let host = options.get_host().trim_matches(['[', ']']);
+        let is_here = host.starts_with('/')
+            || host == "localhost"
+            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         is_here
             || options.get_socket().is_some()
             || matches!(options.get_ssl_mode(), PgSslMode::VerifyCa | PgSslMode::VerifyFull)
@@ -100,6 +101,7 @@ mod tests {
             ("postgres://payments@db/payments?sslmode=verify-full", true),
             ("postgres://payments@db/payments?sslmode=verify-ca", true),
             ("postgres://payments@127.0.0.1:5433/payments", true),
+            ("postgres://payments@[::1]:5433/payments", true),
             ("postgres://payments@localhost/payments", true),
             ("postgres://payments@%2Fvar%2Frun%2Fpostgresql/payments", true),
             ("sqlite:payments.db", true),

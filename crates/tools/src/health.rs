@@ -68,6 +68,8 @@ fn fetch(address: SocketAddr, path: &str) -> io::Result<String> {
             Ok(_) if letter == *b"\n" => break,
             Ok(_) => line.extend(letter),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // How some systems tell of a read that has taken too long.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
             Err(error) => return Err(error),
         }
     }

@@ -163,14 +163,23 @@ pub async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
 /// File descriptors besides those of client connections: the database, webhooks, uploads, logs.
 const OTHER_FILES: u64 = 1024;
 
-/// Raises the limit of open files for this many connections, as far as the machine permits, and warns if that is too
-/// low.
-pub fn raise_file_limit(connections: usize) {
+/// Raises the limit of open files for this many connections, as far as the machine permits. Returns how many connections may then be
+/// open: one that cannot be accepted closes no idle one, so with too few files at least half of them are for connections.
+pub fn raise_file_limit(connections: usize) -> usize {
     let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
     let open = platform::raise_open_files(wanted);
-    if open < wanted {
-        tracing::warn!(open, wanted, "too few files may be open (ulimit -n): connections may be refused");
+    if open >= wanted {
+        return connections;
     }
+    let possible = usize::try_from((open / 2).max(open.saturating_sub(OTHER_FILES))).unwrap_or(usize::MAX);
+    let possible = possible.min(connections).max(1);
+    tracing::warn!(
+        open,
+        wanted,
+        connections = possible,
+        "too few files may be open (ulimit -n): fewer connections are taken"
+    );
+    possible
 }
 
 #[cfg(test)]

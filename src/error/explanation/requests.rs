@@ -52,11 +52,12 @@ pub(super) const UNAUTHORIZED: Explanation = Explanation {
 };
 
 pub(super) const FORBIDDEN: Explanation = Explanation {
-    meaning: "The restricted key lacks a right that this operation needs.",
+    meaning: "The restricted key lacks a right that this operation needs, or a page of another site sent the request.",
     causes: &[
         "The operation needs read of its section for GET and HEAD, and write for others.",
         "The operation shows or changes records of another section, too.",
         "A key with the right to make keys would give more than it has itself.",
+        "A form on a page of another site was sent by a browser that had kept a key.",
     ],
     remedy: "Use a key that has the right which error_description names. Rights of a key never change: make another key.",
     actor: Developer,

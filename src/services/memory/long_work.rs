@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::permits::{Permit, PermitPool, Share};
+use base::request_context;
 use base::request_permits::release_permit;
 use entity::AccountToken;
 use web::connections::unless_wanted;
@@ -41,6 +42,7 @@ impl LongWorkPermits {
         let permit = unless_wanted(self.pool.acquire(lane, LONG_WORK_TIMEOUT)).await;
         permit.flatten().ok_or_else(|| {
             metrics::counter!("card_payments_shed_total", "what" => "long_work").increment(1);
+            request_context::mark_shed();
             ErrorCode::ServiceUnavailable.into()
         })
     }

@@ -19,6 +19,8 @@ use crate::services::refunds::params::NewRefund;
 use crate::services::refunds::view::Refund;
 use crate::services::{charges, counts, events, idempotency};
 
+pub const NOT_COVERED: &str = "Refund amount is more than your available balance.";
+
 /// Refunds a charge, fully or in part, without waiting for the acquirer.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource` (on amount, then on charge, then on an amount over the
@@ -78,7 +80,7 @@ async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
     let draws = FundsSource::AvailableAndPending;
     ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds)
         .await?
-        .map_err(|BalanceTooLow| ErrorCode::InsufficientServiceBalance)?;
+        .map_err(|BalanceTooLow| Error::explained(ErrorCode::InsufficientServiceBalance, NOT_COVERED))?;
     reduce(tx, &charge, &row).await?;
     tx.append(&row);
     counts::add(tx, row.account_id, Counted::Refunds, 1);

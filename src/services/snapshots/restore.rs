@@ -18,7 +18,7 @@ use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::snapshots::view::Snapshot;
-use crate::services::{files, idempotency, search_text};
+use crate::services::{event_sequence, files, idempotency, search_text};
 
 /// The error message for a snapshot of another schema.
 pub const OTHER_RELEASE: &str =
@@ -35,6 +35,8 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
     let permit = ctx.memory.snapshots.acquire(caller.account.id()).await?;
+    // Events that go with the restore use up their numbers, however soon it comes.
+    event_sequence::number(ctx, caller.account.id()).await?;
     let contents = read(ctx, &row).await?;
     let restored = if ctx.store.backend() == DbBackend::Sqlite {
         let (task, caller) = (Ctx::clone(ctx), caller.clone());

@@ -347,6 +347,7 @@ fn the_list_names_operations_of_the_document_with_what_they_take_and_do() {
                 about["type"] != Value::Null && about["description"].is_string(),
                 "{name} {parameter}: {about}"
             );
+            assert!(about.get("enum").is_none_or(Value::is_array), "{name} {parameter}: {about}");
         }
         let reads = name.starts_with("get_") || name.starts_with("list_");
         assert_eq!(

@@ -141,6 +141,43 @@ rules! {
         assert_eq!(allows(&request(&app.client(), Method::GET, "/1/cards/card_x", &[ORIGIN]).await), None);
     }
 
+    async fn a_form_of_another_site_with_a_key_that_the_browser_has_kept_is_refused(app) {
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let host = ("host", "payments.example");
+        let (site, mode) = (|site| ("sec-fetch-site", site), |mode| ("sec-fetch-mode", mode));
+        let path = "/1/plans?name=Coffee&amount=1000&interval=30&interval_unit=day";
+        let before = app.rows().await;
+        for foreign in [
+            vec![ORIGIN, form, site("cross-site"), mode("navigate")],
+            vec![("origin", "null"), form, site("cross-site"), mode("no-cors")],
+            vec![form, site("same-site"), mode("navigate")],
+            // Browsers send no Sec-Fetch headers over plain HTTP from another machine.
+            vec![ORIGIN, form, host],
+            vec![("origin", "null"), ("content-type", "text/plain"), host],
+            vec![ORIGIN, host],
+            // A script whose request is as plain as a form.
+            vec![ORIGIN, form, site("same-site"), mode("cors")],
+        ] {
+            let refused = request(&app.client(), Method::POST, path, &foreign).await;
+            refused.refused(403, "forbidden");
+            assert!(refused.text.contains("A page of another site sent this"), "{}", refused.text);
+        }
+        assert_eq!(app.rows().await, before);
+        // Its own pages, and what no form can send.
+        for own in [
+            vec![("origin", "http://payments.example"), host, form],
+            vec![("origin", "https://payments.example"), host, form, site("same-origin"), mode("cors")],
+            vec![ORIGIN, host, ("x-forwarded-host", "shop.example"), form],
+            vec![ORIGIN, ("content-type", "application/json"), site("same-site"), mode("cors")],
+            vec![ORIGIN, ("content-type", "application/json"), host],
+        ] {
+            let answer = request(&app.client(), Method::POST, "/1/plans", &own).await;
+            assert_eq!(answer.status, 422, "{own:?}: {}", answer.text);
+        }
+        let read = [site("cross-site"), mode("navigate")];
+        assert_eq!(request(&app.client(), Method::GET, "/1/plans", &read).await.status, 200);
+    }
+
     async fn a_script_tag_stores_a_card(app) {
         let mut params = card("4200000000000000");
         params["name"] = json!("Zoë </script>\u{2028}\u{2029}");

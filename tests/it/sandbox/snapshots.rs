@@ -367,6 +367,22 @@ rules! {
         assert_eq!(client.get(SNAPSHOTS).await.ok(200), json!([]));
     }
 
+    async fn events_that_go_with_a_restore_use_up_their_numbers_however_soon_it_comes(app) {
+        let (_, client) = made(app).await;
+        let numbers = async || -> Vec<u64> {
+            let events = client.get("/1/events?after=0").await.ok(200);
+            events.as_array().unwrap().iter().map(|event| event["sequence"].as_u64().unwrap()).collect()
+        };
+        client.captured(400).await;
+        let snapshot = snapshot(&client).await;
+        client.captured(500).await;
+        restore(&client, &snapshot).await;
+        client.captured(600).await;
+        let found = numbers().await;
+        let captured = found.len() / 2;
+        assert_eq!(found[captured] - found[captured - 1], 1 + captured as u64, "{found:?}");
+    }
+
     async fn nothing_is_copied_or_put_back_while_a_payment_is_under_way(app) {
         let (_, client) = made(app).await;
         let snapshot = snapshot(&client).await;

@@ -170,6 +170,53 @@ async fn a_file_that_is_deleted_under_an_idle_server_is_told_of() {
     assert!(!log().contains("due work failed"), "one line says it: {}", log());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_more_is_written_to_a_file_whose_pages_are_none_of_a_database() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    for _ in 0..20 {
+        server.pay(&key).ok(201);
+    }
+    server.stopped();
+    // As a copy does that writes into the file of a running server.
+    let server = Process::start(&mut program(data.path()));
+    let file = data.path().join("card-payments.db");
+    let length = fs::metadata(&file).unwrap().len();
+    let mut written = fs::OpenOptions::new().write(true).open(&file).unwrap();
+    written.write_all(&vec![0xa5; usize::try_from(length).unwrap()]).unwrap();
+    eventually(async || {
+        server.ask("GET", "/1/charges?per_page=20", Some(&key), "");
+        server.pay(&key).status == 503
+    })
+    .await;
+    for _ in 0..5 {
+        assert_eq!(server.pay(&key).status, 503);
+    }
+    assert_eq!(server.ask("GET", "/readyz", None, "").status, 503);
+    assert_eq!(server.killed().matches("the database file is damaged, and writes are refused").count(), 1);
+}
+
+#[test]
+fn a_limit_of_a_files_size_is_like_a_full_disk() {
+    let data = tempfile::tempdir().unwrap();
+    let inner = program(data.path());
+    let mut limited = Command::new("/bin/sh");
+    limited
+        .arg("-c")
+        .arg("ulimit -f 6000; exec \"$0\" \"$@\"")
+        .arg(inner.get_program())
+        .args(inner.get_args());
+    limited.env_clear().stdin(Stdio::null());
+    limited.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let server = Process::start(&mut limited);
+    let (key, _) = server.keys();
+    let refused = (0..2000).find(|_| server.pay(&key).status == 503);
+    assert!(refused.is_some());
+    assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").status, 200);
+    server.stopped();
+}
+
 /// The program with the widest umask.
 fn generous(command: &Command) -> Command {
     let mut wide = Command::new("/bin/sh");

@@ -1,4 +1,5 @@
-//! A database whose machine vanishes: nothing comes from it any more, not even the end of a connection.
+//! A database whose machine vanishes: nothing comes from it any more, not even the end of a connection; and one that is read-only
+//! for a while.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -11,8 +12,10 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use url::Url;
 
+use crate::harness::eventually;
 use crate::harness::postgres::{Template, is_distributed};
 use crate::harness::process::{Process, program};
+use crate::harness::raw_database::RawDatabase;
 
 static EMPTY: Template = Template::new("empty_for_vanishing");
 
@@ -90,4 +93,40 @@ async fn a_database_that_vanishes_is_noticed_within_a_request_and_the_one_in_its
         assert_eq!(server.ask("GET", "/readyz", None, "").status, 200);
         server.stopped();
     });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_began_while_the_database_was_read_only_are_not_kept_when_it_is_no_longer() {
+    let Some(database) = EMPTY.database(async |_| {}).await else { return };
+    if is_distributed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(
+        program(folder.path())
+            .env("CARD_PAYMENTS_DATABASE_URL", database.url())
+            .env("CARD_PAYMENTS_LOG", "off"),
+    );
+    let (key, _) = block_in_place(|| server.keys());
+    let at_once = || -> Vec<u16> {
+        thread::scope(|scope| {
+            let payments: Vec<_> = (0..16).map(|_| scope.spawn(|| server.pay(&key).status)).collect();
+            payments.into_iter().map(|answer| answer.join().unwrap()).collect()
+        })
+    };
+    assert_eq!(block_in_place(at_once), [201; 16]);
+    let execute = async |sql: &str| RawDatabase::connect(database.url()).await.execute(sql).await;
+    let alter = |what: &str| {
+        let alter = format!("EXECUTE format('ALTER DATABASE %I {what}', current_database())");
+        format!("BEGIN READ WRITE; DO $$ BEGIN {alter}; END $$; COMMIT")
+    };
+    execute(&alter("SET default_transaction_read_only = on")).await;
+    let all_others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                      WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    execute(all_others).await;
+    let refused = block_in_place(|| (at_once(), at_once()));
+    assert_eq!(refused.1, [503; 16], "{refused:?}");
+    execute(&alter("RESET default_transaction_read_only")).await;
+    eventually(async || block_in_place(|| (0..3).all(|_| at_once() == [201; 16]))).await;
+    block_in_place(|| server.stopped());
 }

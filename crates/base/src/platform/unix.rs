@@ -136,6 +136,12 @@ pub(super) fn on_signal(number: Signal, report: impl Fn() + Send + 'static) -> i
     Ok(())
 }
 
+/// Makes a write beyond the limit of a file's size (`ulimit -f`) fail like one to a full disk; by itself the system ends the process.
+/// Commands that this process runs are ended as ever.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
+
 /// Sends a signal to a process; one that has just ended gets nothing.
 pub fn send_signal(process: u32, signal: Signal) {
     let signal = match signal {

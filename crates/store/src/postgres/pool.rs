@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::DISABLE_TIMEOUTS;
+use crate::admin::installation_info::MOVED;
 use crate::connect::{
     ACQUIRE_TIMEOUT, ANSWER_TIMEOUT, LONG_ANSWER_TIMEOUT, PING_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE,
 };
@@ -331,10 +332,12 @@ impl ConnectionGuard {
     }
 }
 
-/// Returns whether a connection is usable after an error: the server has answered, and is not about to stop.
+/// Returns whether a connection is usable after an error: the server has answered, is not about to stop, and has not begun the
+/// session read-only, which it stays when the database no longer is (25006). A database that has moved says the same to writers only.
 fn is_usable_after(error: &sqlx::Error) -> bool {
     let answer = error.as_database_error();
-    answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
+    let lasts = |code: &str, message: &str| code.starts_with("57P") || code == "25006" && message != MOVED;
+    answer.is_some_and(|answer| answer.code().is_none_or(|code| !lasts(&code, answer.message())))
 }
 
 /// The most values of a statement that is prepared once per connection. Statements with more values insert rows, and few

@@ -12,7 +12,7 @@ use std::time::Duration;
 use base::mutants::{self, Mutant};
 use foldhash::fast::RandomState;
 use rusqlite::config::DbConfig;
-use rusqlite::{OpenFlags, Row};
+use rusqlite::{OpenFlags, Row, ffi};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 use uuid::Uuid;
 
@@ -254,15 +254,33 @@ impl Connection {
         statement: &Statement,
         run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        if let Some(file) = &self.file {
-            file.fences.check(statement, self.passes.get())?;
+        let Some(file) = &self.file else { return self.run(statement, run) };
+        file.fences.check(statement, self.passes.get())?;
+        let done = self.run(statement, run);
+        if done.as_ref().is_err_and(is_damage) {
+            file.note_damage();
         }
+        done
+    }
+
+    fn run<T>(
+        &self,
+        statement: &Statement,
+        run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
         let mut prepared = self.inner.prepare_cached(&statement.sql)?;
         for (n, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
             prepared.raw_bind_parameter(n + 1, Bound(value))?;
         }
         run(&mut prepared)
     }
+}
+
+/// Returns whether an error says that a page of the file is none of a database. An index of words that is wrong in itself is less: it
+/// can be built again.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map_or(ffi::SQLITE_OK, |error| error.extended_code);
+    code != ffi::SQLITE_CORRUPT_VTAB && matches!(code & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
 }
 
 /// Pauses, and returns whether a connection checks a lock once more.

@@ -111,6 +111,8 @@ pub struct DatabaseFile {
     path: PathBuf,
     id: FileId,
     is_away: AtomicBool,
+    /// Whether a page was read that is none of a database. What is written beside it may be lost with it.
+    is_damaged: AtomicBool,
     pub(crate) fences: Fences,
     /// A server's descriptor, open as long as there is a connection.
     _held: Option<Arc<File>>,
@@ -129,8 +131,8 @@ impl DatabaseFile {
             FileId::at(path)
         };
         let id = id.map_err(failed)?;
-        let is_away = AtomicBool::new(false);
-        Ok(Self { path: path.into(), id, is_away, fences: Fences::default(), _held: held })
+        let (is_away, is_damaged) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { path: path.into(), id, is_away, is_damaged, fences: Fences::default(), _held: held })
     }
 
     /// Returns the path where the file was opened.
@@ -138,8 +140,20 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Returns whether the file is still in place. Data written to a file that has lost its name is lost with the process.
+    /// Records that the file is damaged: nothing more is written to it.
+    pub(super) fn note_damage(&self) {
+        if !self.is_damaged.swap(true, Ordering::Relaxed) {
+            let path = self.path.display();
+            tracing::error!(%path, "the database file is damaged, and writes are refused: {}", ConnectError::RESTORE);
+        }
+    }
+
+    /// Returns whether the file is still in place, and whole as far as it was read. Data written to a file that has lost its name
+    /// is lost with the process.
     pub fn is_in_place(&self) -> bool {
+        if self.is_damaged.load(Ordering::Relaxed) {
+            return false;
+        }
         let is_there = FileId::at(&self.path).is_ok_and(|found| found == self.id);
         let was_away = self.is_away.swap(!is_there, Ordering::Relaxed);
         if was_away == is_there {

@@ -65,6 +65,9 @@ pub fn to_call_with(operation: &Operation, query: &str) -> String {
 pub fn to_be_refused(operation: &Operation, code: &str) -> String {
     let name = operation.name();
     match (of_code(code), code) {
+        (_, "insufficient_service_balance") if operation.path.ends_with("/refunds") => {
+            format!("{name} after a transfer of all that GET /1/balance shows as available")
+        }
         (Some(line), _) => line.to_owned(),
         (None, "invalid_resource" | "unprocessable_entity") if operation.method == Method::GET.as_str() => {
             if operation.has_pages {

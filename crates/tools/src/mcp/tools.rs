@@ -124,13 +124,14 @@ impl Parameter {
         let name = parameter["name"].as_str().unwrap_or_default();
         let mut schema = resolved(document, &parameter["schema"]).clone();
         schema["type"] = json!([schema["type"], "null"]);
-        if let Some(words) = schema["enum"].as_array_mut() {
+        if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
             words.push(Value::Null);
         }
-        schema["description"] = match name {
-            "per_page" => format!("Records a page; {PER_PAGE} if absent.").into(),
-            _ => parameter["description"].clone(),
-        };
+        schema["description"] = parameter["description"].clone();
+        if name == "per_page" {
+            schema["default"] = PER_PAGE.into();
+            schema["description"] = format!("Records a page; {PER_PAGE} if absent.").into();
+        }
         Self { name: name.into(), schema, is_required: false }
     }
 }

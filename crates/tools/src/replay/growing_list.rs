@@ -51,7 +51,11 @@ impl GrowingList {
             && records.len() as u64 == found
         {
             records.drain(..later);
-            answered["pagination"] = recorded["pagination"].clone();
+            for counts in ["count", "pagination"] {
+                if let Some(count) = recorded.get(counts) {
+                    answered[counts] = count.clone();
+                }
+            }
         }
         if self.is_of_inbox {
             for deliveries in [recorded, answered].into_iter().filter_map(records) {
@@ -88,7 +92,9 @@ mod tests {
         let deliveries = numbers.iter().zip(sequences).map(|(number, sequence)| {
             json!({ "number": number, "body": json!({ "sequence": sequence }).to_string() })
         });
-        json!({ "response": deliveries.collect::<Vec<_>>(), "pagination": { "count": numbers.len() } })
+        json!({
+            "response": deliveries.collect::<Vec<_>>(), "count": numbers.len(), "pagination": { "count": numbers.len() },
+        })
     }
 
     #[test]

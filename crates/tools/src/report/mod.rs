@@ -191,7 +191,10 @@ pub async fn all(server: &ApiClient, path: &str, since: &str) -> Result<Vec<Valu
 
 /// Returns the time at which a record was made.
 fn time(record: &Value) -> &str {
-    ["created_at", "received_at"].iter().find_map(|name| record[*name].as_str()).unwrap_or_default()
+    ["created_at", "received_at", "available_at"]
+        .iter()
+        .find_map(|name| record[*name].as_str())
+        .unwrap_or_default()
 }
 
 struct RelatedRecords<'a> {
@@ -217,7 +220,9 @@ impl<'a> RelatedRecords<'a> {
         request["method"] == "POST"
             && self.records.iter().any(|(list, record)| {
                 let is_same = |(name, sent): (&String, &Value)| match record.get(name) {
-                    Some(Value::String(shown)) => sent.as_str() == Some(shown),
+                    Some(Value::String(shown)) => {
+                        sent.as_str() == Some(shown) || sent.is_number() && *sent.to_string() == **shown
+                    }
                     Some(shown @ (Value::Number(_) | Value::Bool(_))) => {
                         let text = shown.to_string();
                         sent == shown || sent.as_str() == Some(text.as_str())

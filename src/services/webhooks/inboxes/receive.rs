@@ -69,7 +69,7 @@ pub async fn receive(
     let inbox = inbox::Entity::find().filter(inbox::Column::Id.eq(id)).one(ctx.store.read()).await?;
     let Some(inbox) = inbox else { return Ok(None) };
     let owner = account::Entity::find_by_id(inbox.account_id).one(ctx.store.read()).await?;
-    let Some(owner) = owner else { return Ok(None) };
+    let Some(owner) = owner.filter(|owner| owner.closed_at.is_none()) else { return Ok(None) };
     let unit = ReceiveUnit {
         account: inbox.account_id,
         inbox: id,

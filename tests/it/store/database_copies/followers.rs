@@ -133,7 +133,7 @@ operated! {
         installed.copied_to(&new);
     }
 
-    async fn the_workers_of_a_server_go_on_after_a_move_was_cancelled(installed) {
+    async fn the_workers_of_a_server_count_their_failures_and_go_on_after_a_move_was_cancelled(installed) {
         let Some(new) = Installed::on(Database::Postgres).await else { return };
         let (server, key, _) = used(installed);
         let card = "number=4200000000000000&expiry_month=5&expiry_year=2030&cvc=123&name=Roland&\
@@ -150,6 +150,14 @@ operated! {
         let due = async || installed.number("SELECT COUNT(*) FROM cards WHERE expires_at = 1").await;
         assert!(due().await > 0);
         assert_eq!(server.pay(&key).status, 503);
+        let failures = |kind: &str| {
+            let metrics = server.ask("GET", "/metrics", None, "").body;
+            let line = format!("card_payments_due_work_failures_total{{kind=\"{kind}\"}} ");
+            let count = metrics.lines().find_map(|metric| metric.strip_prefix(&line));
+            count.unwrap().parse::<u64>().unwrap()
+        };
+        assert!(failures("expired_card") > 0);
+        assert_eq!(failures("due_renewal"), 0);
 
         assert_eq!(installed.run(&["copy", "--to", &new.database_url(), "--cancel"]).0, Some(0));
         eventually(async || due().await == 0).await;

@@ -12,7 +12,7 @@ use super::row::in_chunks;
 use super::table::Table;
 use super::target::Target;
 use super::writer::{RawWriter, quoted};
-use crate::admin::installation_info::{FOLLOWED_BY, MARKS, MOVED_TO, installation_entry, statement};
+use crate::admin::installation_info::{FOLLOWED_BY, MARKS, MOVED, MOVED_TO, installation_entry, statement};
 use crate::{Snapshot, Store};
 
 /// The record of changes in a source, which serves one target: a round of one copy removes what another one would lack.
@@ -190,7 +190,7 @@ impl Table {
                 let puts: String = of.iter().map(|of| put(of) + "; ").collect();
                 format!(
                     "CREATE TRIGGER IF NOT EXISTS \"{record}_{event}\" AFTER {event} ON \"{name}\" {} BEGIN \
-                     SELECT RAISE(ABORT, 'the installation has moved') WHERE EXISTS ({has_moved}); {puts}END",
+                     SELECT RAISE(ABORT, '{MOVED}') WHERE EXISTS ({has_moved}); {puts}END",
                     when(of)
                 )
             };
@@ -212,7 +212,7 @@ impl Table {
             statements.push(format!(
                 "CREATE OR REPLACE FUNCTION \"{record}_{event}\"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
                  {see_now} IF EXISTS ({has_moved}) THEN \
-                 RAISE EXCEPTION 'the installation has moved' USING ERRCODE = 'read_only_sql_transaction'; END IF; \
+                 RAISE EXCEPTION '{MOVED}' USING ERRCODE = 'read_only_sql_transaction'; END IF; \
                  {puts}RETURN NULL; END $$"
             ));
             statements.push(format!(
