@@ -83,37 +83,3 @@ fn new_sibling(file: &Path) -> io::Result<NamedTempFile> {
 pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::io::Read;
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    #[test]
-    fn a_link_stays_and_its_file_is_replaced() -> io::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        fs::write(&file, "before")?;
-        symlink(&file, &link)?;
-        replace_file(&link, b"after")?;
-        assert!(link.is_symlink());
-        assert_eq!(fs::read(&file)?, b"after");
-        Ok(())
-    }
-
-    #[test]
-    fn what_is_no_file_is_written_to() -> io::Result<()> {
-        let (mut reader, writer) = io::pipe()?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
-        refuse_unwritable(&path)?;
-        replace_file(&path, b"report")?;
-        drop(writer);
-        let mut read = Vec::new();
-        reader.read_to_end(&mut read)?;
-        assert_eq!(read, b"report");
-        Ok(())
-    }
-}

@@ -248,7 +248,35 @@ fn number(login: &str, own: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+
     use super::*;
+    use crate::durable_fs::{refuse_unwritable, replace_file};
+
+    #[test]
+    fn a_link_stays_and_its_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "before").unwrap();
+        symlink(&file, &link).unwrap();
+        replace_file(&link, b"after").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"after");
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", writer.as_raw_fd());
+        refuse_unwritable(Path::new(&path)).unwrap();
+        replace_file(Path::new(&path), b"report").unwrap();
+        drop(writer);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"report");
+    }
 
     #[test]
     #[cfg(target_os = "linux")]
