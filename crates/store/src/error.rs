@@ -68,12 +68,11 @@ fn out_of_order(code: &str) -> bool {
     if code.len() < 5 {
         // A trigger's refusal: the installation has moved.
         const REFUSED_BY_TRIGGER: u32 = 1811;
-        // An index of words that is wrong in itself: the file is whole.
-        const WRONG_INDEX: u32 = 267;
-        // Busy, locked, read-only, I/O error, damaged, full, cannot open, not a database.
+        // Busy, locked, read-only, I/O error, full, cannot open.
         return code.parse::<u32>().is_ok_and(|code| {
             code == REFUSED_BY_TRIGGER
-                || code != WRONG_INDEX && matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 11 | 13 | 14 | 15 | 26)
+                || is_damage(code)
+                || matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15)
         });
     }
     // Lost connections; out of resources, above all disk; shutting down or starting; a lock, statement or transaction
@@ -94,6 +93,13 @@ fn out_of_order(code: &str) -> bool {
                 | "58030"
                 | "25006"
         )
+}
+
+/// Returns whether a code of SQLite says that a page of the file is none of a database (SQLITE_CORRUPT, SQLITE_NOTADB). An index of
+/// words that is wrong in itself is less: it can be built again.
+pub(crate) fn is_damage(code: u32) -> bool {
+    const CORRUPT_VTAB: u32 = 267;
+    code != CORRUPT_VTAB && matches!(code & 0xff, 11 | 26)
 }
 
 #[cfg(test)]

@@ -200,16 +200,7 @@ async fn nothing_more_is_written_to_a_file_whose_pages_are_none_of_a_database() 
 #[test]
 fn a_limit_of_a_files_size_is_like_a_full_disk() {
     let data = tempfile::tempdir().unwrap();
-    let inner = program(data.path());
-    let mut limited = Command::new("/bin/sh");
-    limited
-        .arg("-c")
-        .arg("ulimit -f 6000; exec \"$0\" \"$@\"")
-        .arg(inner.get_program())
-        .args(inner.get_args());
-    limited.env_clear().stdin(Stdio::null());
-    limited.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let server = Process::start(&mut limited);
+    let server = Process::start(&mut in_shell(&program(data.path()), "ulimit -f 6000"));
     let (key, _) = server.keys();
     let refused = (0..2000).find(|_| server.pay(&key).status == 503);
     assert!(refused.is_some());
@@ -219,11 +210,17 @@ fn a_limit_of_a_files_size_is_like_a_full_disk() {
 
 /// The program with the widest umask.
 fn generous(command: &Command) -> Command {
-    let mut wide = Command::new("/bin/sh");
-    wide.arg("-c").arg("umask 000; exec \"$0\" \"$@\"").arg(command.get_program()).args(command.get_args());
-    wide.env_clear().stdin(Stdio::null());
-    wide.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    wide
+    in_shell(command, "umask 000")
+}
+
+/// The program in a shell that has changed something for it.
+fn in_shell(command: &Command, change: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(format!("{change}; exec \"$0\" \"$@\""));
+    shell.arg(command.get_program()).args(command.get_args());
+    shell.env_clear().stdin(Stdio::null());
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
 }
 
 /// Files and folders below one, itself among them, and what others may do with them.

@@ -38,7 +38,7 @@ pub(crate) const COPYING: &str = "copying";
 pub(crate) const FOLLOWED_BY: &str = "followed_by";
 /// The entry of a source that is written no more: the database that it has moved to.
 pub(crate) const MOVED_TO: &str = "moved_to";
-/// What such a source says to whoever writes to it.
+/// What such a source says to a writer.
 pub(crate) const MOVED: &str = "the installation has moved";
 /// The beginning of the entry of an account whose rows a snapshot replaces in several commits.
 pub const RESTORING: &str = "restoring ";

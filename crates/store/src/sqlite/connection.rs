@@ -12,7 +12,7 @@ use std::time::Duration;
 use base::mutants::{self, Mutant};
 use foldhash::fast::RandomState;
 use rusqlite::config::DbConfig;
-use rusqlite::{OpenFlags, Row, ffi};
+use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 use uuid::Uuid;
 
@@ -20,6 +20,7 @@ use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
 use crate::connect::answered;
+use crate::error::is_damage;
 use crate::read::columns::FromColumns;
 
 /// The tries to get a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
@@ -257,7 +258,9 @@ impl Connection {
         let Some(file) = &self.file else { return self.run(statement, run) };
         file.fences.check(statement, self.passes.get())?;
         let done = self.run(statement, run);
-        if done.as_ref().is_err_and(is_damage) {
+        let code =
+            done.as_ref().err().and_then(rusqlite::Error::sqlite_error).map(|error| error.extended_code);
+        if code.is_some_and(|code| is_damage(code.unsigned_abs())) {
             file.note_damage();
         }
         done
@@ -274,13 +277,6 @@ impl Connection {
         }
         run(&mut prepared)
     }
-}
-
-/// Returns whether an error says that a page of the file is none of a database. An index of words that is wrong in itself is less: it
-/// can be built again.
-fn is_damage(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error().map_or(ffi::SQLITE_OK, |error| error.extended_code);
-    code != ffi::SQLITE_CORRUPT_VTAB && matches!(code & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
 }
 
 /// Pauses, and returns whether a connection checks a lock once more.
