@@ -167,6 +167,7 @@ const plain = await visitor({ viewport: { width: 1280, height: 900 }, javaScript
 await plain.goto(`${home}/charges`)
 await plain.getByRole('main').getByRole('searchbox').fill('no such thing')
 await plain.getByRole('button', { name: 'Search' }).click()
+await plain.getByText('There are none.').waitFor()
 told.found = await plain.getByText('There are none.').count()
 await plain.goto(`${home}/clock`)
 const passed = plain.waitForEvent('load')
@@ -177,8 +178,10 @@ told.plain = await plain.locator('p[role=status]').innerText()
 // A question without scripts: going back changes nothing, and the answer does it.
 await plain.goto(`${home}/webhooks`)
 await plain.getByRole('link', { name: 'Delete it' }).first().click()
+await plain.getByRole('link', { name: 'No, go back' }).waitFor()
 told.question = await plain.getByRole('heading', { level: 1 }).innerText()
 await plain.getByRole('link', { name: 'No, go back' }).click()
+await plain.waitForURL((address) => address.pathname === '/dashboard/webhooks')
 told.kept = await plain.getByRole('link', { name: 'Delete it' }).count()
 await plain.getByRole('link', { name: 'Delete it' }).first().click()
 await plain.getByRole('button', { name: 'Delete the endpoint' }).click()
@@ -190,11 +193,13 @@ await plain.goto(first.url())
 await plain.getByRole('textbox', { name: 'Text' }).fill('It was delivered')
 await plain.getByLabel('File').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') })
 await plain.getByRole('button', { name: 'Add this evidence' }).click()
+await plain.getByRole('link', { name: 'receipt.pdf' }).waitFor()
 told.evidence = await plain.getByRole('link', { name: 'receipt.pdf' }).count()
 
 // The search at the top of each page, and a refused form, which keeps what was typed and leads to its first error.
 await plain.getByRole('banner').getByRole('searchbox').fill(charge.split('/').pop())
 await plain.getByRole('button', { name: 'Find' }).click()
+await plain.waitForURL((address) => address.pathname.startsWith('/dashboard/charges/'))
 told.sought = new URL(plain.url()).pathname
 told.refused = []
 for (const [width, name, scheme] of sizes) {
@@ -206,6 +211,7 @@ for (const [width, name, scheme] of sizes) {
   await form.getByLabel('Amount in base units').fill('a lot')
   await form.getByRole('button', { name: 'Make the charge' }).click()
   await form.getByRole('alert').waitFor()
+  await form.locator('input:focus').waitFor()
   told.refused.push(await form.evaluate(() => ({
     focus: document.activeElement.id,
     error: document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText,

@@ -80,7 +80,10 @@ told.title = await page.title()
 told.key = await block.locator('[data-param-name="Idempotency-Key"] input').inputValue()
 told.sections = await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.dataset.tag))
 await page.locator('.introduction summary').click()
-told.headings = await page.locator('.introduction h2').allInnerTexts()
+// The fold's text is drawn after it has opened.
+const headings = page.locator('.introduction h2')
+await headings.first().waitFor()
+told.headings = await headings.allInnerTexts()
 told.answers = []
 for (let time = 0; time < 2; time += 1) {
   const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'POST'), execute.click()])
