@@ -12,6 +12,7 @@ use http_body_util::BodyExt;
 use url::form_urlencoded;
 
 use super::auth;
+use super::extract::body::essence;
 use super::request_log_data::log;
 use super::server_info::ServerInfo;
 use crate::error::{Error, ErrorCode};
@@ -47,13 +48,14 @@ pub async fn serve_browsers(State(info): State<Arc<ServerInfo>>, request: Reques
     response
 }
 
-const FOREIGN_FORM: &str = "A page of another site sent this, with a key that the browser has kept. Send it from a program; a proxy in between must keep the Host, or forward it.";
+const FOREIGN_FORM: &str = "A page of another site sent this, with a key. Send it from a program; a proxy in between must keep the Host, or forward it.";
 
 /// Returns whether a browser sends what a page of another site may send without the leave of a preflight, a form above all, with the key
 /// that somebody has once typed into its dialog.
 fn is_foreign_form(info: &ServerInfo, request: &Request) -> bool {
     let headers = request.headers();
-    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
+    // A browser asks for leave to send another method that changes something.
+    if *request.method() != Method::POST
         || !request.uri().path().starts_with("/1/")
         || auth::basic_user(headers).is_none()
     {
@@ -87,8 +89,8 @@ pub fn is_own_origin(info: &ServerInfo, headers: &HeaderMap, origin: &str) -> bo
 fn is_form(headers: &HeaderMap) -> bool {
     const OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
     let Some(sent) = headers.get(header::CONTENT_TYPE) else { return true };
-    let essence = sent.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    OF_FORMS.iter().any(|form| form.eq_ignore_ascii_case(essence))
+    // In parameters a browser lets other bytes than ASCII pass.
+    sent.to_str().map_or(true, |sent| OF_FORMS.contains(&essence(sent).as_str()))
 }
 
 /// Returns None if browsers may not post to the path, and otherwise whether a GET of it lists records.
@@ -191,6 +193,26 @@ fn well_formed(callback: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_form_is_what_a_browser_takes_for_one() {
+        let typed = |sent: &[u8]| {
+            let value = HeaderValue::from_bytes(sent).unwrap();
+            is_form(&HeaderMap::from_iter([(header::CONTENT_TYPE, value)]))
+        };
+        assert!(is_form(&HeaderMap::new()));
+        for form in [
+            &b"text/plain"[..],
+            b"Text/Plain; charset=utf-8",
+            b"multipart/form-data; boundary=x",
+            b"text/plain;x=\xe9",
+        ] {
+            assert!(typed(form), "{}", form.escape_ascii());
+        }
+        for other in [&b"application/json"[..], b"text/plainer", b"text/html"] {
+            assert!(!typed(other), "{}", other.escape_ascii());
+        }
+    }
 
     #[test]
     fn a_callback_is_a_plain_name_of_at_most_64_characters() {

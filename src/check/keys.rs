@@ -110,8 +110,7 @@ async fn operator_keys(
     match app::read_vault_keys(&source).await {
         Ok(keys) => Some(keys),
         Err(error) => {
-            let is_malformed =
-                matches!(&error, StartError::VaultKey(source, _) if source.starts_with("CARD_PAYMENTS_"));
+            let is_malformed = matches!(error, StartError::VaultKey(..));
             let other =
                 "no server starts without the key: see The vault key in docs/operating/cards-and-keys.md";
             findings.wrong(error.to_string(), if is_malformed { REMEDY } else { other });

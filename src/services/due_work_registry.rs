@@ -380,7 +380,7 @@ impl Failures {
 
     fn add(&mut self, ctx: &Context, error: Error) {
         // The store reports a missing file once, so not each kind of work does.
-        if ctx.store.is_in_place() {
+        if ctx.store.is_writable() {
             metrics::counter!(FAILURES, "kind" => self.kind).increment(1);
             if self.logged_at.is_none_or(|at| at.elapsed() >= DUE_FAILED_REST) {
                 tracing::error!(kind = self.kind, %error, "due work failed");

@@ -147,7 +147,7 @@ fn starts(kept: Option<&str>) -> u32 {
 /// checks that the acquirer has answered since the process started: otherwise only a payment would show whether the two
 /// know each other.
 pub async fn check_health(ctx: &Context) -> Result<(), Error> {
-    if !ctx.acquirer.is_known().await || !ctx.store.is_in_place() {
+    if !ctx.acquirer.is_known().await || !ctx.store.is_writable() {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;

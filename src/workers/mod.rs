@@ -226,7 +226,7 @@ async fn count(ctx: Ctx) {
 async fn watch_file(ctx: Ctx) {
     loop {
         tokio::time::sleep(PAUSE).await;
-        ctx.store.is_in_place();
+        ctx.store.is_writable();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Folders that survive a power cut and that only their owner can enter, and files that are replaced as wholes.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 /// file, such as `/dev/stdout`, is written to.
 pub fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let Some(file) = file_behind(file) else {
-        return OpenOptions::new().write(true).open(file)?.write_all(bytes);
+        return open_kept(file)?.write_all(bytes);
     };
     let mut written = new_sibling(&file)?;
     written.write_all(bytes)?;
@@ -56,20 +56,25 @@ pub fn refuse_unwritable(file: &Path) -> io::Result<()> {
     if file.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    match file_behind(file) {
-        Some(file) => new_sibling(&file).map(drop),
-        None => OpenOptions::new().write(true).open(file).map(drop),
+    // What is no file is not tried: a named pipe would wait for its reader.
+    file_behind(file).map_or(Ok(()), |file| new_sibling(&file).map(drop))
+}
+
+/// Returns the file that a path leads to, or would lead to; `None` if it leads to something else, or to what is open already.
+pub fn file_behind(path: &Path) -> Option<PathBuf> {
+    if platform::is_descriptor(path) {
+        return None;
+    }
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => None,
+        Ok(_) => fs::canonicalize(path).ok(),
+        Err(_) => Some(fs::read_link(path).map_or_else(|_| path.to_owned(), |to| folder_of(path).join(to))),
     }
 }
 
-/// Returns the file that a path leads to, or would lead to; `None` if it leads to something else.
-pub fn file_behind(path: &Path) -> Option<PathBuf> {
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() => None,
-        // A file without a name, behind a descriptor's, cannot be replaced.
-        Ok(_) => fs::canonicalize(path).ok(),
-        Err(_) => Some(path.to_owned()),
-    }
+/// Opens what a path without a file leads to. What others have written there stays.
+pub fn open_kept(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).open(path)
 }
 
 /// Creates a file that is deleted unless it gets the other one's name. The user's mask decides who may read it.

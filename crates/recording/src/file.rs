@@ -1,10 +1,9 @@
 //! The file of a recording: written request by request, and in its place once it is whole.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use base::durable_fs::{file_behind, folder_of};
+use base::durable_fs::{file_behind, folder_of, open_kept};
 use tempfile::NamedTempFile;
 
 use super::har::{self, Entry};
@@ -75,8 +74,7 @@ impl RecordingFile {
     pub fn finish(self) -> io::Result<()> {
         let file = self.recording.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         if self.is_kept {
-            let mut kept = OpenOptions::new().write(true).open(&self.path)?;
-            return io::copy(&mut file.reopen()?, &mut kept).map(drop);
+            return io::copy(&mut file.reopen()?, &mut open_kept(&self.path)?).map(drop);
         }
         file.as_file().sync_all()?;
         file.persist(&self.path)?;

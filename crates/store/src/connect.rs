@@ -31,6 +31,9 @@ pub enum ConnectError {
     /// The text is no database URL.
     #[error("the database URL must begin with sqlite: or postgres://")]
     Scheme,
+    /// The URL names no file of SQLite: a database in memory would be gone with the server.
+    #[error("the database URL names no file")]
+    NoName,
     /// Another server holds the file.
     #[error("the database {0} is in use by another server")]
     Locked(PathBuf),
@@ -115,7 +118,7 @@ impl ConnectError {
     /// Returns the remedy for the error.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::Scheme => "name a file or a server",
+            Self::Scheme | Self::NoName => "name a file or a server",
             Self::Locked(_) => "stop that server, or name another file",
             Self::OtherName(_) => "give the name that the server has",
             Self::Full => "make room",

@@ -224,8 +224,8 @@ impl<E> Store<E> {
         });
         let written = span.run(written).await;
         if let Err(error) = &written {
-            // is_in_place reports a missing file.
-            if self.is_in_place() {
+            // is_writable reports a missing file.
+            if self.is_writable() {
                 self.condition.note(error);
             }
             if error.is_unavailable() {
@@ -240,10 +240,10 @@ impl<E> Store<E> {
         self.condition.why()
     }
 
-    /// Returns whether SQLite's file is in place; if it is not, nothing is written.
-    pub fn is_in_place(&self) -> bool {
+    /// Returns whether SQLite's file is in place, and whole as far as it was read; if it is not, nothing is written.
+    pub fn is_writable(&self) -> bool {
         match self.reader.inner() {
-            Either::Sqlite(readers) => readers.0.file().is_in_place(),
+            Either::Sqlite(readers) => readers.0.file().is_writable(),
             Either::Postgres(_) => true,
         }
     }

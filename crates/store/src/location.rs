@@ -35,7 +35,7 @@ impl FromStr for Location {
         let path = url.strip_prefix("sqlite:").ok_or(ConnectError::Scheme)?;
         let path = path.strip_prefix("//").unwrap_or(path);
         if path.is_empty() || path == ":memory:" {
-            return Err(ConnectError::Scheme);
+            return Err(ConnectError::NoName);
         }
         Ok(Self::Sqlite { path: path.into() })
     }
@@ -107,6 +107,13 @@ mod tests {
             ("sqlite:payments.db", true),
         ] {
             assert_eq!(url.parse::<Location>().unwrap().is_server_verified(), verified, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_database_in_memory_is_refused_as_one_without_a_file() {
+        for url in ["sqlite:", "sqlite://", "sqlite::memory:", "sqlite://:memory:"] {
+            assert!(matches!(url.parse::<Location>(), Err(ConnectError::NoName)), "{url}");
         }
     }
 }

@@ -66,7 +66,7 @@ async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value
 }
 
 /// Returns a content type without its parameters.
-pub(super) fn essence(content_type: &str) -> String {
+pub fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 

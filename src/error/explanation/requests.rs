@@ -57,7 +57,7 @@ pub(super) const FORBIDDEN: Explanation = Explanation {
         "The operation needs read of its section for GET and HEAD, and write for others.",
         "The operation shows or changes records of another section, too.",
         "A key with the right to make keys would give more than it has itself.",
-        "A form on a page of another site was sent by a browser that had kept a key.",
+        "A form on a page of another site was sent by a browser that had kept a key, or a proxy in between has changed the Host.",
     ],
     remedy: "Use a key that has the right which error_description names. Rights of a key never change: make another key.",
     actor: Developer,

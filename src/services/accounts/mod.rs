@@ -95,17 +95,13 @@ pub async fn ensure_first_account(
     let existing = ctx
         .store
         .write(new, async |tx, new| {
-            // If two servers start at once on an empty database, one creates the account. Where a statement sees what was
-            // committed since the one before, a key that is taken comes with the account.
-            let mut made = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await?;
-            if made.is_none() && !new.taken_keys(tx).await?.is_empty() {
-                made = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await?;
-            }
-            if let Some(made) = made {
+            // If two servers start at once on an empty database, one creates the account.
+            if let Some(made) = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await? {
                 return Ok(made.value.parse::<AccountToken>().ok());
             }
             let value = new.row.id.to_string();
-            tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
+            // Inserted at once: the other one waits here, before it looks whether its key is another account's, and then runs again.
+            tx.insert(&installation::Model { name: FIRST_ACCOUNT.into(), value }).await?;
             new.record(tx).await?;
             Ok(None)
         })

@@ -56,6 +56,19 @@ operated! {
         server.stopped();
     }
 
+    async fn the_report_of_a_deposit_has_the_request_that_made_it(installed) {
+        let server = installed.serve();
+        let key = server.keys().0;
+        let made = |form| server.ask("POST", "/1/sandbox/deposits", Some(&key), form).ok(201);
+        let (_, deposit) = (made("amount=300"), token_of(&made("amount=500")));
+        let report = report(installed, &server, &deposit);
+        let calls = report["requests"].as_array().unwrap().iter().map(|request| &request["parameters"]["amount"]);
+        assert_eq!(calls.collect::<Vec<_>>(), ["500"]);
+        assert_eq!(report["record"]["token"], deposit.as_str());
+        assert_eq!(report["events"][0]["type"], "deposit.created");
+        server.stopped();
+    }
+
     async fn a_report_holds_no_secret_and_no_card_number(installed) {
         installed.with("SEED", "a tester's");
         let server = installed.serve();

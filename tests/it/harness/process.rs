@@ -30,6 +30,16 @@ pub fn program(data_dir: &Path) -> Command {
     command
 }
 
+/// Returns the program in a shell that has changed something for it.
+pub fn in_shell(command: &Command, change: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(format!("{change}; exec \"$0\" \"$@\""));
+    shell.arg(command.get_program()).args(command.get_args());
+    shell.env_clear().stdin(Stdio::null());
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
+}
+
 /// Returns the variable that has a program go on from the instant at which these tests began, if that is not the machine's.
 pub fn as_of_tests() -> Option<(&'static str, String)> {
     let name = TESTS_AS_OF.filter(|name| std::env::var_os(name).is_some())?;

@@ -176,6 +176,10 @@ rules! {
         }
         let read = [site("cross-site"), mode("navigate")];
         assert_eq!(request(&app.client(), Method::GET, "/1/plans", &read).await.status, 200);
+        // What a browser asks for leave to send, so that whoever stands in between has given it.
+        let asked = [ORIGIN, host, site("same-site"), mode("cors")];
+        let gone = "/1/customers/cus_AZqYv3rVcBKUQ1mHn7tKRw";
+        request(&app.client(), Method::DELETE, gone, &asked).await.not_found();
     }
 
     async fn a_script_tag_stores_a_card(app) {

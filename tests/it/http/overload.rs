@@ -16,11 +16,12 @@ use http::{Method, header};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+use web::server::raise_file_limit;
 
 use self::open_loop::{OpenLoop, RawResponse, Shot};
 use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::process::{
-    PAYMENT, Process, pause, program, read_first_response, read_response, request,
+    PAYMENT, Process, in_shell, pause, program, read_first_response, read_response, request,
 };
 use crate::harness::sending::{self, form, send_slowly};
 use crate::harness::{
@@ -337,6 +338,20 @@ fn a_connection_too_many_takes_the_seat_of_the_one_that_has_been_idle_for_longes
     idle[0].write_all(health.as_bytes()).unwrap();
     assert_eq!(read_response(idle.remove(0)).status, 200);
     server.stopped();
+}
+
+#[test]
+fn a_low_limit_of_open_files_leaves_a_place_for_whoever_comes() {
+    const FILES: usize = 128;
+    let data = tempfile::tempdir().unwrap();
+    raise_file_limit(2 * FILES);
+    let server = Process::start(&mut in_shell(&program(data.path()), &format!("ulimit -n {FILES}")));
+    let idle: Vec<_> = (0..2 * FILES).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    server.pay(&server.keys().0).ok(201);
+    drop(idle);
+    let said = server.stopped();
+    assert!(said.contains("too few files may be open (ulimit -n): fewer connections are taken"), "{said}");
 }
 
 fn number(variable: &str, otherwise: u64) -> u64 {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::harness::process::{Process, output, program, read_response};
+use crate::harness::process::{Process, in_shell, output, program, read_response};
 use crate::harness::{PDF, eventually, multipart};
 
 /// The program on a database of this name.
@@ -211,16 +211,6 @@ fn a_limit_of_a_files_size_is_like_a_full_disk() {
 /// The program with the widest umask.
 fn generous(command: &Command) -> Command {
     in_shell(command, "umask 000")
-}
-
-/// The program in a shell that has changed something for it.
-fn in_shell(command: &Command, change: &str) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(format!("{change}; exec \"$0\" \"$@\""));
-    shell.arg(command.get_program()).args(command.get_args());
-    shell.env_clear().stdin(Stdio::null());
-    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell
 }
 
 /// Files and folders below one, itself among them, and what others may do with them.

@@ -406,6 +406,16 @@ rules! {
         assert!(errors.contains("The endpoint answered with HTTP status 404"), "{errors}");
     }
 
+    async fn the_inboxes_of_a_deleted_account_take_nothing_more(app) {
+        let client = app.client();
+        let made = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let theirs = app.with_key(made["secret_key"].as_str().unwrap());
+        let inbox = theirs.post(INBOXES, &json!({})).await.ok(201);
+        assert_eq!(sent(app, &inbox, &[], "{}").await.status, 200);
+        client.delete(&format!("/1/sandbox/accounts/{}", token(&made))).await.ok(204);
+        app.unchanged(sent(app, &inbox, &[], "{}")).await.not_found();
+    }
+
     async fn a_restored_snapshot_has_its_inboxes_and_what_had_arrived(app) {
         let client = app.client();
         let inbox = client.post(INBOXES, &json!({ "status": 500 })).await.ok(201);

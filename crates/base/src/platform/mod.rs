@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 
 pub use system::{
     FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, LIMITATIONS, REUSED_PORTS_ARE_FREE, create_private_folder,
-    exit_code, flush_folder, free_bytes, hide_new_files, host_name, in_own_group, is_in_foreground,
-    is_stderr_writable, kill_group, mode_of, notify_service_manager, private_file, program, raise_open_files,
-    send_signal, set_mode, since_boot, survive_file_size_limit, user,
+    exit_code, flush_folder, free_bytes, hide_new_files, host_name, in_own_group, is_descriptor,
+    is_in_foreground, is_stderr_writable, kill_group, mode_of, notify_service_manager, private_file, program,
+    raise_open_files, send_signal, set_mode, since_boot, survive_file_size_limit, user,
 };
 
 /// What a pipe takes at once on every system, if it takes anything.

@@ -78,6 +78,12 @@ pub fn set_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
     builder.permissions(Permissions::from_mode(mode));
 }
 
+/// Returns whether a path leads to what this process has open already, though that may be a file with a name.
+pub fn is_descriptor(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/stderr"].map(Path::new).contains(&path)
+        || ["/dev/fd", "/proc"].iter().any(|folder| path.starts_with(folder))
+}
+
 /// Returns the permission bits of a file or folder that exists.
 pub fn mode_of(path: &Path) -> Option<u32> {
     path.metadata().ok().map(|found| found.permissions().mode() & 0o777)
@@ -248,7 +254,7 @@ fn number(login: &str, own: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
 
@@ -264,6 +270,28 @@ mod tests {
         replace_file(&link, b"after").unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).unwrap(), b"after");
+    }
+
+    #[test]
+    fn a_link_to_a_file_that_is_to_come_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        symlink("file", &link).unwrap();
+        replace_file(&link, b"first").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), b"first");
+    }
+
+    #[test]
+    fn a_file_that_a_program_writes_to_already_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        std::fs::write(&file, "before, ").unwrap();
+        let mut opened = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+        let path = format!("/dev/fd/{}", opened.as_raw_fd());
+        replace_file(Path::new(&path), b"report").unwrap();
+        opened.write_all(b", after").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"before, report, after");
     }
 
     #[test]

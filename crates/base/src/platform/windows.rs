@@ -74,6 +74,11 @@ pub fn private_file() -> OpenOptions {
 /// Does nothing.
 pub fn set_mode(_builder: &mut tempfile::Builder<'_, '_>, _mode: u32) {}
 
+/// Returns false: no path is a descriptor's.
+pub fn is_descriptor(_path: &Path) -> bool {
+    false
+}
+
 /// Returns nothing.
 pub fn mode_of(_path: &Path) -> Option<u32> {
     None

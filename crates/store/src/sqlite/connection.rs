@@ -83,7 +83,6 @@ impl Connection {
             return Err(away());
         }
         let connection = Self::with_flags(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let connection = Self { file: Some(Arc::clone(file)), ..connection };
         // FULL: an acknowledged payment survives a power cut. The log may have 16 MB, four times the default: a page that many
         // payments change is then copied from it less often.
         // Deleted bytes are overwritten: they may be a person's.
@@ -95,7 +94,7 @@ impl Connection {
         if mutants::is(Mutant::CommitNotFlushed) {
             connection.execute_all("PRAGMA synchronous = NORMAL")?;
         }
-        Ok(connection)
+        Ok(Self { file: Some(Arc::clone(file)), ..connection })
     }
 
     fn with_flags(path: &Path, flags: OpenFlags) -> Result<Self, DbErr> {
@@ -158,7 +157,7 @@ impl Connection {
 
     /// Runs the statements of a text without caching them, as few are run again.
     pub fn execute_all(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        let done = self.inner.execute_batch(sql);
+        let done = self.noted(self.inner.execute_batch(sql));
         done.map_err(|error| DbErr::Exec(fault(error))).map(|()| self.changed())
     }
 
@@ -255,12 +254,19 @@ impl Connection {
         statement: &Statement,
         run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        let Some(file) = &self.file else { return self.run(statement, run) };
-        file.fences.check(statement, self.passes.get())?;
-        let done = self.run(statement, run);
+        if let Some(file) = &self.file {
+            file.fences.check(statement, self.passes.get())?;
+        }
+        self.noted(self.run(statement, run))
+    }
+
+    /// Returns what was done, and has the file remember that it is damaged.
+    fn noted<T>(&self, done: rusqlite::Result<T>) -> rusqlite::Result<T> {
         let code =
             done.as_ref().err().and_then(rusqlite::Error::sqlite_error).map(|error| error.extended_code);
-        if code.is_some_and(|code| is_damage(code.unsigned_abs())) {
+        if let (Some(file), Some(code)) = (&self.file, code)
+            && is_damage(code.unsigned_abs())
+        {
             file.note_damage();
         }
         done

@@ -19,7 +19,8 @@ use tempfile::NamedTempFile;
 
 use super::connection::Connection;
 use super::fence::Fences;
-use crate::connect::ConnectError;
+use crate::connect::{ConnectError, answered};
+use crate::error::is_damage;
 
 /// A server's lock. Once it is dropped another server may start, even while a connection is still being closed.
 #[derive(Debug)]
@@ -148,12 +149,32 @@ impl DatabaseFile {
         }
     }
 
-    /// Returns whether the file is still in place, and whole as far as it was read. Data written to a file that has lost its name
-    /// is lost with the process.
-    pub fn is_in_place(&self) -> bool {
-        if self.is_damaged.load(Ordering::Relaxed) {
-            return false;
+    /// Records that it is damaged if that is why a connection could not be opened.
+    pub(super) fn note_fault(&self, error: &DbErr) {
+        if answered(error).and_then(|code| code.parse().ok()).is_some_and(is_damage) {
+            self.note_damage();
         }
+    }
+
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Returns why nothing may be written: the file is not in place, or a page that was read is damaged.
+    pub(super) fn refusal(&self) -> Option<DbErr> {
+        if self.is_damaged() {
+            return Some(refused("the database file is damaged"));
+        }
+        (!self.is_in_place()).then(away)
+    }
+
+    /// Returns whether it may be written to.
+    pub fn is_writable(&self) -> bool {
+        self.refusal().is_none()
+    }
+
+    /// Returns whether the file is still in place. Data written to a file that has lost its name is lost with the process.
+    pub(super) fn is_in_place(&self) -> bool {
         let is_there = FileId::at(&self.path).is_ok_and(|found| found == self.id);
         let was_away = self.is_away.swap(!is_there, Ordering::Relaxed);
         if was_away == is_there {
@@ -173,5 +194,9 @@ impl DatabaseFile {
 
 /// Returns the error for every operation on a missing file.
 pub(super) fn away() -> DbErr {
-    DbErr::Conn(RuntimeErr::Internal("the database file is not where it was".into()))
+    refused("the database file is not where it was")
+}
+
+fn refused(why: &str) -> DbErr {
+    DbErr::Conn(RuntimeErr::Internal(why.into()))
 }

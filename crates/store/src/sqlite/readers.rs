@@ -98,7 +98,7 @@ impl Pool {
         let idle = self.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => Connection::open(&self.file)?,
+            None => Connection::open(&self.file).inspect_err(|error| self.file.note_fault(error))?,
         };
         let done = work(&connection);
         self.idle().push(connection);

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::adapter::StatementRunner;
 use super::connection::{Connection, Run};
-use super::file::{DatabaseFile, away};
+use super::file::DatabaseFile;
 use crate::error::StoreError;
 use crate::limits::BATCH_UNITS_MAX;
 use crate::unit::open_transaction::CommitError;
@@ -79,6 +79,11 @@ impl QueuedUnit {
         let _ = self.caller.send(answer);
     }
 
+    /// Tells the caller why nothing may be written.
+    fn refuse(self, file: &DatabaseFile) {
+        self.fail(file.refusal().map_or(StoreError::Unavailable, StoreError::Database));
+    }
+
     /// Sends an error to the caller in place of the result.
     fn fail(self, error: StoreError) {
         let _ = self.caller.send(Err(error));
@@ -114,11 +119,11 @@ impl Writer {
             // No timer: an idle queue commits at once.
             while waiting.recv_many(&mut batch, BATCH_UNITS_MAX).await > 0 {
                 let batch = std::mem::take(&mut batch);
-                if file.is_in_place() {
-                    write(&factory, batch).await;
+                if file.is_writable() {
+                    write(&factory, &file, batch).await;
                 } else {
                     for unit in batch {
-                        unit.fail(away().into());
+                        unit.refuse(&file);
                     }
                 }
             }
@@ -142,9 +147,9 @@ impl Writer {
 }
 
 /// Writes a batch. If one unit spoils it, rolls the batch back and runs its units one by one.
-async fn write(factory: &TransactionFactory, mut batch: Batch) {
+async fn write(factory: &TransactionFactory, file: &DatabaseFile, mut batch: Batch) {
     if batch.len() == 1 {
-        return singly(factory, batch).await;
+        return singly(factory, file, batch).await;
     }
     let tx = factory.tx();
     for unit in &mut batch {
@@ -154,7 +159,7 @@ async fn write(factory: &TransactionFactory, mut batch: Batch) {
             RunOutcome::Refused | RunOutcome::Failed => {
                 tracing::debug!(units = batch.len(), "a batch runs again, one unit at a time");
                 tx.rollback().await;
-                return singly(factory, batch).await;
+                return singly(factory, file, batch).await;
             }
         }
     }
@@ -162,15 +167,20 @@ async fn write(factory: &TransactionFactory, mut batch: Batch) {
         Ok(()) => batch.into_iter().for_each(QueuedUnit::reply),
         Err(CommitError::Failed(error)) => {
             tracing::debug!(units = batch.len(), %error, "a batch runs again, one unit at a time");
-            singly(factory, batch).await;
+            singly(factory, file, batch).await;
         }
         // A refusal may rest on another unit's write, so it is in doubt as well.
         Err(CommitError::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
     }
 }
 
-async fn singly(factory: &TransactionFactory, batch: Batch) {
+async fn singly(factory: &TransactionFactory, file: &DatabaseFile, batch: Batch) {
     for mut unit in batch {
+        // A unit before it may have met the damage.
+        if file.is_damaged() {
+            unit.refuse(file);
+            continue;
+        }
         let tx = factory.tx();
         match unit.run(&tx).await {
             RunOutcome::Done => {

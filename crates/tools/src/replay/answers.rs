@@ -77,7 +77,7 @@ pub struct Answers {
     /// The values, none of which stands for two.
     taken: HashSet<String>,
     /// The times of this run by the recorded ones.
-    times: HashMap<Timestamp, Timestamp>,
+    times: BTreeMap<Timestamp, Timestamp>,
     /// Whether recording and server have a seed: the same wall clock, and no work besides requests.
     pub is_exact: bool,
 }
@@ -87,7 +87,7 @@ impl Answers {
     pub fn new(api: KnownApi, server: &str, known: BTreeMap<String, String>) -> Self {
         let taken = known.values().cloned().collect();
         let (server, known) = (server.to_owned(), known.into_iter().collect());
-        Self { api, server, known, taken, times: HashMap::new(), is_exact: false }
+        Self { api, server, known, taken, times: BTreeMap::new(), is_exact: false }
     }
 
     /// Returns a recorded text with the values of this run.
@@ -108,9 +108,7 @@ impl Answers {
         match value {
             Value::String(text) => {
                 *text = match parse_time(text).map(Timestamp::from) {
-                    Some(time) if text.contains('T') => {
-                        self.times.get(&time).map_or_else(|| time + shift.later, |known| *known).to_string()
-                    }
+                    Some(time) if text.contains('T') => self.moved(time, shift).to_string(),
                     // The text of a day may be spelled in several ways.
                     Some(day) if shift.days != 0 => day.day().plus(shift.days).date().to_string(),
                     Some(_) => return,
@@ -124,6 +122,17 @@ impl Answers {
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Returns a recorded time as one of this run: a move of the clock to just behind a renewal stays just behind it, though more or
+    /// less time has passed since the subscription was made. What lies further behind moves by the wall clock: a midnight, which does not
+    /// move, is no measure for the next day.
+    fn moved(&self, time: Timestamp, shift: TimeShift) -> Timestamp {
+        const JUST_BEHIND: TimeSpan = TimeSpan::seconds(60 * 60);
+        match self.times.range(..=time).next_back() {
+            Some((recorded, known)) if time - *recorded <= JUST_BEHIND => *known + (time - *recorded),
+            Some(_) | None => time + shift.later,
         }
     }
 
@@ -288,4 +297,41 @@ fn is_time(text: &str) -> bool {
 fn is_token_like(recorded: &str, answered: &str) -> bool {
     let prefix = recorded.split('_').next();
     is_token(answered) && answered.split('_').next() == prefix
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use serde_json::json;
+
+    use super::*;
+
+    const API: KnownApi = KnownApi {
+        version: "",
+        document: || Value::Null,
+        strict_only: "",
+        faults: |_, _| Vec::new(),
+        error: |_| None,
+        test_card: |_| None,
+    };
+
+    #[test]
+    fn a_time_just_behind_one_that_was_answered_stays_as_far_behind_it() {
+        let mut answers = Answers::new(API, "http://127.0.0.1:1", BTreeMap::new());
+        // A subscription that was made two seconds after the first answer, and in this run seven seconds after it.
+        answers.learn_time("2026-04-02T10:00:02Z", "2026-04-02T11:00:07Z");
+        let recorded = "2026-03-02T10:00:00Z".parse::<DateTime<Utc>>().unwrap();
+        let shift = TimeShift::between(recorded.into(), (recorded + TimeDelta::hours(1)).into());
+        for (recorded, sent) in [
+            ("2026-04-02T10:00:02Z", "2026-04-02T11:00:07Z"),
+            ("2026-04-02T10:00:03Z", "2026-04-02T11:00:08Z"),
+            ("2026-04-02T11:00:02Z", "2026-04-02T12:00:07Z"),
+            ("2026-04-02T10:00:01Z", "2026-04-02T11:00:01Z"),
+            ("2026-04-02T11:00:03Z", "2026-04-02T12:00:03Z"),
+        ] {
+            let mut parameters = json!({ "to": recorded });
+            answers.resolve_all(&mut parameters, shift);
+            assert_eq!(parameters["to"], sent, "{recorded}");
+        }
+    }
 }

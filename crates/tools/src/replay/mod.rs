@@ -32,8 +32,9 @@ use crate::terminal::{self, GOOD, Printer};
 ///
 /// Sends them to a running test server in the order of the recording, one after the other, with the same Idempotency-Keys. Begin
 /// with a fresh server: `card-payments exec -- card-payments replay FILE`. A token, key or address that the server answers replaces
-/// the recorded one in everything that follows, and so does a time; other times and days in parameters move by the time since the
-/// request was recorded. Waits until an inbox, or a list that a client waited for, has as many records as were recorded.
+/// the recorded one in everything that follows, and so does a time; one up to an hour after it keeps its distance. Other times and days
+/// in parameters move by the time since the request was recorded. Waits until an inbox, or a list that a client waited for, has as
+/// many records as were recorded.
 ///
 /// Prints a line per difference and exits with 1 if there is one. Not compared are request ids; times, days and what a move of the
 /// clock ran, unless recording and server have a seed; deliveries beyond the recorded ones; and a request whose client had gone.

@@ -82,6 +82,30 @@ async fn copies_on_one_postgresql_database_are_one_service() {
     }
 }
 
+/// Either may be the first to commit the account; the other one must find it.
+#[tokio::test]
+async fn copies_that_start_at_once_with_a_configured_key_share_the_account() {
+    static EMPTY: Template = Template::new("empty_at_once");
+    const KEY: &str = "sk_of_the_operator";
+    let rounds = std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(2, |rounds| rounds.parse().unwrap());
+    for _ in 0..rounds {
+        let Some(database) = EMPTY.database(async |_| {}).await else { return };
+        let vault_key = vault_key();
+        let folders = [folder(), folder()];
+        let begin = |data: &tempfile::TempDir| {
+            let mut command = program(data.path());
+            command.env("CARD_PAYMENTS_DATABASE_URL", database.url());
+            command.env("CARD_PAYMENTS_VAULT_KEY", &vault_key).env("CARD_PAYMENTS_SECRET_KEY", KEY);
+            std::thread::spawn(move || Process::start(&mut command))
+        };
+        let [one, other] = folders.each_ref().map(begin).map(|starting| starting.join().unwrap());
+        let charge = one.pay(KEY).ok(201);
+        assert_eq!(other.ask("GET", "/1/charges", Some(KEY), "").ok(200), json!([charge]));
+        one.stopped();
+        other.stopped();
+    }
+}
+
 #[test]
 fn a_database_belongs_to_one_environment() {
     let data = folder();

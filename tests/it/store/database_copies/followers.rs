@@ -156,7 +156,7 @@ operated! {
             let count = metrics.lines().find_map(|metric| metric.strip_prefix(&line));
             count.unwrap().parse::<u64>().unwrap()
         };
-        assert!(failures("expired_card") > 0);
+        eventually(async || failures("expired_card") > 0).await;
         assert_eq!(failures("due_renewal"), 0);
 
         assert_eq!(installed.run(&["copy", "--to", &new.database_url(), "--cancel"]).0, Some(0));
