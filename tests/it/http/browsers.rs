@@ -176,7 +176,7 @@ rules! {
         }
         let read = [site("cross-site"), mode("navigate")];
         assert_eq!(request(&app.client(), Method::GET, "/1/plans", &read).await.status, 200);
-        // What a browser asks for leave to send, so that whoever stands in between has given it.
+        // A browser asks for leave before it sends this; a proxy in between has given it.
         let asked = [ORIGIN, host, site("same-site"), mode("cors")];
         let gone = "/1/customers/cus_AZqYv3rVcBKUQ1mHn7tKRw";
         request(&app.client(), Method::DELETE, gone, &asked).await.not_found();

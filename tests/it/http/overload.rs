@@ -341,7 +341,7 @@ fn a_connection_too_many_takes_the_seat_of_the_one_that_has_been_idle_for_longes
 }
 
 #[test]
-fn a_low_limit_of_open_files_leaves_a_place_for_whoever_comes() {
+fn a_low_limit_of_open_files_shuts_no_newcomer_out() {
     const FILES: usize = 128;
     let data = tempfile::tempdir().unwrap();
     raise_file_limit(2 * FILES);

@@ -20,7 +20,6 @@ use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
 use crate::connect::answered;
-use crate::error::is_damage;
 use crate::read::columns::FromColumns;
 
 /// The tries to get a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
@@ -260,14 +259,11 @@ impl Connection {
         self.noted(self.run(statement, run))
     }
 
-    /// Returns what was done, and has the file remember that it is damaged.
+    /// Returns what was done, and tells the file of an error.
     fn noted<T>(&self, done: rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let code =
-            done.as_ref().err().and_then(rusqlite::Error::sqlite_error).map(|error| error.extended_code);
-        if let (Some(file), Some(code)) = (&self.file, code)
-            && is_damage(code.unsigned_abs())
-        {
-            file.note_damage();
+        let error = done.as_ref().err().and_then(rusqlite::Error::sqlite_error);
+        if let (Some(file), Some(error)) = (&self.file, error) {
+            file.note(error.extended_code.unsigned_abs());
         }
         done
     }

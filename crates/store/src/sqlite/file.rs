@@ -141,18 +141,18 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Records that the file is damaged: nothing more is written to it.
-    pub(super) fn note_damage(&self) {
-        if !self.is_damaged.swap(true, Ordering::Relaxed) {
+    /// Records an error's code. If that says that the file is damaged, nothing more is written to it.
+    pub(super) fn note(&self, code: u32) {
+        if is_damage(code) && !self.is_damaged.swap(true, Ordering::Relaxed) {
             let path = self.path.display();
             tracing::error!(%path, "the database file is damaged, and writes are refused: {}", ConnectError::RESTORE);
         }
     }
 
-    /// Records that it is damaged if that is why a connection could not be opened.
+    /// Records why a connection could not be opened.
     pub(super) fn note_fault(&self, error: &DbErr) {
-        if answered(error).and_then(|code| code.parse().ok()).is_some_and(is_damage) {
-            self.note_damage();
+        if let Some(code) = answered(error).and_then(|code| code.parse().ok()) {
+            self.note(code);
         }
     }
 
