@@ -30,7 +30,7 @@ pub(crate) use self::people::identity_provider;
 use self::people::operators;
 pub use self::start_error::StartError;
 pub use self::vault_keys::existing_vault_keys;
-pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
+pub(crate) use self::vault_keys::vault_key_path;
 use base::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use base::durable_fs;
 use base::list::List;
@@ -300,7 +300,7 @@ async fn operator(
     random: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
     let configured = match &secrets.vault_key {
-        Some(source) => Some(read_vault_keys(source).await?),
+        Some(source) => Some(vault_keys::read_vault_keys(source).await?),
         None if database.environment == Environment::Live => {
             return Err(StartError::Required(VaultKeySource::TEXT));
         }

@@ -78,10 +78,10 @@ fn is_foreign_form(info: &ServerInfo, request: &Request) -> bool {
 /// Returns whether an Origin is this server's.
 pub fn is_own_origin(info: &ServerInfo, headers: &HeaderMap, origin: &str) -> bool {
     let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
-    // A page cannot set what a proxy forwards.
     let names =
         ["host", "x-forwarded-host"].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
-    names.into_iter().flatten().any(host)
+    // A page cannot set what a proxy forwards; each proxy adds the name that it was asked by.
+    names.into_iter().flatten().flat_map(|names| names.split(',')).any(|name| host(name.trim()))
         || url::Url::parse(&info.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
 }
 

@@ -10,7 +10,7 @@ use vault::OperatorKeys;
 use super::StartError;
 use crate::config::{self, ConfigError, DatabaseOptions, Secrets, VaultKeySource};
 
-pub async fn read_vault_keys(source: &VaultKeySource) -> Result<OperatorKeys, StartError> {
+pub(super) async fn read_vault_keys(source: &VaultKeySource) -> Result<OperatorKeys, StartError> {
     let wrong = |error| StartError::VaultKey(source.variable().into(), error);
     source.read().await?.expose().parse().map_err(wrong)
 }

@@ -12,7 +12,7 @@ use vault::limits::{SEALS_MANY, SEALS_MAX};
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::{self, StartError};
-use crate::config::{self, Secrets, VaultKeySource};
+use crate::config::{ConfigError, Secrets, VaultKeySource};
 use crate::services::data_keys;
 
 pub async fn check(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
@@ -77,43 +77,34 @@ async fn operator_keys(
     findings: &mut Findings,
 ) -> Option<OperatorKeys> {
     const REMEDY: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
-    let source = match &configuration.secrets.vault_key {
-        Some(source) => source.clone(),
-        // The file may exist and be unreadable, which is reported already.
-        None if configuration.is_live() => {
+    let Configuration { database, secrets, .. } = configuration;
+    if secrets.vault_key.is_none() {
+        if configuration.is_live() {
             findings.wrong(StartError::Required(VaultKeySource::TEXT).to_string(), REMEDY);
             return None;
         }
-        None => {
-            let path = app::vault_key_path(&configuration.database.data_dir);
-            if !path.exists() {
-                if found.is_some_and(|found| !found.keys.is_empty()) {
-                    findings.wrong(
-                        StartError::VaultKeyLost(path).to_string(),
-                        "without it nobody can read a stored card",
-                    );
-                } else {
-                    findings
-                        .ok("there is no vault key yet: the first start creates one in the data directory");
-                }
-                return None;
+        let path = app::vault_key_path(&database.data_dir);
+        if !path.exists() {
+            if found.is_some_and(|found| !found.keys.is_empty()) {
+                let remedy = "without it nobody can read a stored card";
+                findings.wrong(StartError::VaultKeyLost(path).to_string(), remedy);
+            } else {
+                findings.ok("there is no vault key yet: the first start creates one in the data directory");
             }
-            match config::read(&path) {
-                Ok(text) => text.into(),
-                Err(error) => {
-                    findings.wrong(error.to_string(), "make the server's user its owner");
-                    return None;
-                }
-            }
+            return None;
         }
-    };
-    match app::read_vault_keys(&source).await {
+    }
+    match app::existing_vault_keys(database, secrets).await {
         Ok(keys) => Some(keys),
         Err(error) => {
-            let is_malformed = matches!(error, StartError::VaultKey(..));
-            let other =
-                "no server starts without the key: see The vault key in docs/operating/cards-and-keys.md";
-            findings.wrong(error.to_string(), if is_malformed { REMEDY } else { other });
+            let remedy = if matches!(error, StartError::VaultKey(..)) {
+                REMEDY
+            } else if matches!(error, StartError::Config(ConfigError::File(..))) {
+                "make the server's user its owner"
+            } else {
+                "no server starts without the key: see The vault key in docs/operating/cards-and-keys.md"
+            };
+            findings.wrong(error.to_string(), remedy);
             None
         }
     }

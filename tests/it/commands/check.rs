@@ -180,6 +180,12 @@ operated! {
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 1, "{findings:#?}");
         assert_finding(&findings, "wrong", "keys", "the database was sealed with a vault key that is not there");
+        fs::write(&key, "garbage").unwrap();
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 1, "{findings:#?}");
+        let malformed = "vault key 1 is not id:base64 with an id of at most 32 letters, digits, - and _";
+        assert_finding(&findings, "wrong", "keys", &format!("{}: {malformed}", key.display()));
+        fs::remove_file(&key).unwrap();
         installed.with("VAULT_KEY", OTHER_KEY);
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 1, "{findings:#?}");

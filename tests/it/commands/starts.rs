@@ -94,7 +94,7 @@ fn a_path_that_is_no_file_or_no_folder_is_told_alike() {
 }
 
 #[test]
-fn a_file_that_only_others_may_write_to_is_told_alike() {
+fn a_file_that_only_others_may_write_to_or_read_is_told_alike() {
     let data = folder();
     Process::start(&mut program(data.path())).stopped();
     let file = data.path().join("card-payments.db");
@@ -124,10 +124,11 @@ fn a_file_that_only_others_may_write_to_is_told_alike() {
         }
         command
     };
-    assert_both_report(
-        installation,
-        &format!("the database {} cannot be written: Permission denied (os error 13)", file.display()),
-    );
+    let denied =
+        format!("the database {} cannot be written: Permission denied (os error 13)", file.display());
+    assert_both_report(installation, &denied);
+    mode(&file, 0o000);
+    assert_both_report(installation, &denied);
 }
 
 #[test]

@@ -168,6 +168,7 @@ rules! {
             vec![("origin", "http://payments.example"), host, form],
             vec![("origin", "https://payments.example"), host, form, site("same-origin"), mode("cors")],
             vec![ORIGIN, host, ("x-forwarded-host", "shop.example"), form],
+            vec![ORIGIN, host, ("x-forwarded-host", "edge.example, shop.example"), form],
             vec![ORIGIN, ("content-type", "application/json"), site("same-site"), mode("cors")],
             vec![ORIGIN, ("content-type", "application/json"), host],
         ] {

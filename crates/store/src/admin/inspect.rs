@@ -186,6 +186,8 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
             kind,
         });
     }
+    // SQLite does not say why a file cannot be opened.
+    File::open(path).map_err(|error| ConnectError::Unwritable(path.into(), error))?;
     with_contents(&SqliteAdapter(WriteConnection::on(Connection::to_read(path)?)), kind).await
 }
 
