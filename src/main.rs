@@ -220,18 +220,31 @@ fn arguments() -> Vec<OsString> {
     };
     if arguments.get(1).is_none_or(of_command) {
         let commands = Cli::command();
-        // A word after an option without a value is that value.
-        let takes_value = |option: &OsString| {
-            let option = option.as_encoded_bytes();
-            option.starts_with(b"--") && !option.contains(&b'=')
+        // A word after an option may be its value.
+        let is_value = |before: &OsString| {
+            let option = before.to_str().and_then(|before| before.strip_prefix("--"));
+            option.is_some_and(|option| takes_value(&commands, option))
         };
-        let command = (2..arguments.len()).find(|&at| {
-            commands.find_subcommand(&arguments[at]).is_some() && !takes_value(&arguments[at - 1])
-        });
-        let command = command.map_or_else(|| "serve".into(), |at| arguments.remove(at));
-        arguments.insert(1, command);
+        let command = (2..arguments.len())
+            .find(|&at| commands.find_subcommand(&arguments[at]).is_some() && !is_value(&arguments[at - 1]));
+        if let Some(at) = command {
+            // With the commands below it: `account list`.
+            let (mut command, mut end) = (&commands, at);
+            while let Some(below) = arguments.get(end).and_then(|word| command.find_subcommand(word)) {
+                (command, end) = (below, end + 1);
+            }
+            arguments[1..end].rotate_left(at - 1);
+        } else {
+            arguments.insert(1, "serve".into());
+        }
     }
     arguments
+}
+
+/// Returns whether an option of a command, or of one below it, has a value.
+fn takes_value(command: &clap::Command, option: &str) -> bool {
+    command.get_arguments().any(|it| it.get_long() == Some(option) && it.get_action().takes_values())
+        || command.get_subcommands().any(|below| takes_value(below, option))
 }
 
 fn failed(error: &dyn std::error::Error) -> ExitCode {

@@ -146,17 +146,18 @@ where
         };
         run(server, signals).await
     };
-    let ended = tokio::select! {
+    let (lost, ended) = tokio::select! {
         biased;
-        done = &mut serving => return done.and(Err("the server has stopped".into())),
-        ended = running => ended,
-    };
-    drop(stop);
-    let stopped = timeout(if exports { EXPORT } else { STOP }, serving).await;
-    let lost = match stopped {
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) if exports => Some("the server does not stop, and its account is not exported".to_owned()),
-        Ok(Ok(())) | Err(_) => None,
+        done = &mut serving => (None, done.and(Err("the server has stopped".into()))),
+        ended = running => {
+            drop(stop);
+            let lost = match timeout(if exports { EXPORT } else { STOP }, serving).await {
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) if exports => Some("the server does not stop, and its account is not exported".to_owned()),
+                Ok(Ok(())) | Err(_) => None,
+            };
+            (lost, ended)
+        }
     };
     if let Some(kept) = folder.take_if(|_| setup.keep) {
         terminal::print_notice(format_args!("The data directory is {}", kept.keep().display()));

@@ -66,7 +66,7 @@ fn name(step: &MoneyMove) -> &'static str {
         MoneyKind::Refund => "Refunded",
         MoneyKind::RefundReturn => "The refund failed",
         MoneyKind::Dispute if step.amount < 0 => "Disputed",
-        MoneyKind::Dispute => "The dispute was won",
+        MoneyKind::Dispute => "The disputed amount came back",
         MoneyKind::DisputeFee if step.amount < 0 => "Fee of the dispute",
         MoneyKind::DisputeFee => "Its fee came back",
     }

@@ -4,16 +4,18 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
 use futures::FutureExt;
-use maud::html;
+use maud::{Markup, html};
 
+use super::address::Address;
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
-use super::list::{Column, Field, FieldInput, ListView, Listing, OWN_DAYS, column, table};
+use super::list::{self, Column, Field, FieldInput, ListView, Listing, OWN_DAYS, column};
 use super::questions::{Question, asking};
 use super::record::{Record, facts, longest_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
 use crate::api::extract::{Input, Path};
+use crate::error::Error;
 use crate::services::sandbox::statistics::coming_bills;
 use crate::services::subscriptions::search_params::SubscriptionSearch;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
@@ -76,14 +78,13 @@ pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,
     Path(id): Path<String>,
+    input: Input,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let subscription = Record::new(now, &subscriptions::show(&app, account, &id).await?)?;
     let plan = Record::new(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
-    let entries =
-        Record::each(now, &subscriptions::ledger(&app, account, &id, longest_page()).await?.records)?;
-    let coming =
-        if is_test(&app) { coming_bills(&app, account, &id, BILLS_SHOWN).await? } else { Vec::new() };
+    let entries = subscriptions::ledger(&app, account, &id, input.paging()).await?;
+    let here = Address::new(format!("/dashboard/subscriptions/{id}"));
     let state = SubscriptionState::from_code(subscription.text("/state"));
     let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
     let may_cancel = !plan.all("/customer_permissions").is_empty();
@@ -104,12 +105,22 @@ pub async fn show(
         @if is_test(&app) && is_open && may_cancel {
             section.actions aria-label="What you can do" { p { (asking(&unsubscribe, "Unsubscribe as the customer")) } }
         }
-        @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
-        (table("Ledger, newest first", &ENTRIES, &entries))
+        @if is_test(&app) { (bills(&app, account, &subscription).await?) }
+        (list::list("Ledger, newest first", &ENTRIES, &user, entries, &here)?)
         @if is_test(&app) { (traces(&id)) }
         (subscription.whole())
     };
     Ok(PageContent::new(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+}
+
+/// Draws the bills: the latest ones, if there are many.
+async fn bills(app: &DashboardState, account: &Account, subscription: &Record) -> Result<Markup, Error> {
+    let id = subscription.text("/token");
+    let latest = subscriptions::ledger(app, account, id, longest_page()).await?;
+    let is_whole = latest.count <= latest.paging.per_page;
+    let entries = Record::each(account.now, &latest.records)?;
+    let coming = coming_bills(app, account, id, BILLS_SHOWN).await?;
+    Ok(timelines::of_subscription(account.now, subscription, &entries, is_whole, &coming))
 }
 
 /// Asks whether the subscription shall end.

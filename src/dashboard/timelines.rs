@@ -20,11 +20,12 @@ impl Instant {
     }
 }
 
-/// Renders a subscription's bills so far, and when it will be billed.
+/// Renders a subscription's bills so far, or the latest ones if the entries are not its whole ledger, and when it will be billed.
 pub fn of_subscription(
     now: Timestamp,
     subscription: &Record,
     entries: &[Record],
+    is_whole: bool,
     coming: &[Timestamp],
 ) -> Markup {
     let paid = entries.iter().filter(|entry| entry.text("/annotation") == "charge_credit");
@@ -50,6 +51,7 @@ pub fn of_subscription(
         "bills",
         "Bills along the clock",
         now,
+        is_whole,
         others.into_iter().flatten().chain(paid).chain(coming).collect(),
     )
 }
@@ -66,10 +68,22 @@ pub fn of_webhook(now: Timestamp, webhook: &Record) -> Markup {
         Instant::new(webhook.text("/accepted_at"), Tone::Good, "The endpoint accepted it"),
         Instant::new(webhook.text("/next_run"), Tone::Waiting, "The next attempt"),
     ];
-    along_time("tries", "Attempts along time", now, others.into_iter().flatten().chain(failed).collect())
+    along_time(
+        "tries",
+        "Attempts along time",
+        now,
+        true,
+        others.into_iter().flatten().chain(failed).collect(),
+    )
 }
 
-fn along_time(id: &'static str, title: &str, now: Timestamp, mut instants: Vec<Instant>) -> Markup {
+fn along_time(
+    id: &'static str,
+    title: &str,
+    now: Timestamp,
+    is_whole: bool,
+    mut instants: Vec<Instant>,
+) -> Markup {
     if instants.is_empty() {
         return html! {};
     }
@@ -90,13 +104,12 @@ fn along_time(id: &'static str, title: &str, now: Timestamp, mut instants: Vec<I
     };
     let has_failed = instants.iter().any(|instant| instant.tone == Tone::Bad);
     let squares = if has_failed { " A square is a failure or an end." } else { "" };
+    let past = format::counted(past, "event");
+    let past = if is_whole { format!("{past} so far") } else { format!("The latest {past}") };
     Figure {
         id,
         title,
-        summary: format!(
-            "{} so far{rings}.{squares} The dashed line is now, by the account's clock.",
-            format::counted(past, "event"),
-        ),
+        summary: format!("{past}{rings}.{squares} The dashed line is now, by the account's clock."),
         drawing: draw::timeline(&instants.iter().map(point).collect::<Vec<_>>(), now),
         headings: &["Time", "What"],
         rows: instants.iter().map(|instant| vec![exact(instant.at), instant.what.clone()]).collect(),

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::str::FromStr;
@@ -58,6 +59,12 @@ pub fn write_secret_file(file: &Path, text: &Secret) -> std::io::Result<()> {
     written.as_file().sync_all()?;
     written.persist_noclobber(file)?;
     platform::flush_folder(folder)
+}
+
+/// Refuses a file that [`write_secret_file`] could not make, with the same errors.
+pub fn refuse_unwritable(file: &Path) -> std::io::Result<()> {
+    File::create_new(file)?;
+    std::fs::remove_file(file)
 }
 
 /// Constant-time but for the length, which may be known: it is that of a card number, a code or a key.

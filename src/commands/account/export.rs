@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base::secret::{self, Secret};
 use card_payments::config::{DatabaseOptions, Secrets};
@@ -40,13 +40,18 @@ pub async fn run(
 ) -> Result<(), Box<dyn Error>> {
     let ctx = commands::open_claimed(database, &Secrets::from_environment()?).await?;
     let token = merchant.parse().map_err(|_| tokens::missing::<token::Merchant>("merchant", &merchant))?;
+    let failed = |file: &Path, error| format!("{}: {error}", file.display());
+    // What is refused leaves no entry in the audit trail.
+    if let Some(file) = &out {
+        secret::refuse_unwritable(file).map_err(|error| failed(file, error))?;
+    }
     let document = export(&ctx, token).await?;
     let is_line = json && out.is_none();
     let text =
         if is_line { serde_json::to_string(&document) } else { serde_json::to_string_pretty(&document) };
     let text = Secret::from(terminal::escape_lines(&text?).into_owned() + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
-    secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
+    secret::write_secret_file(&file, &text).map_err(|error| failed(&file, error))?;
     if !json {
         return Ok(());
     }

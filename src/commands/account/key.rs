@@ -12,7 +12,7 @@ use card_payments::services::accounts::restricted_keys;
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 use entity::{TimeSpan, token};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use tools::terminal::{print_list, print_result};
 
 use crate::commands::{self, grace, refused, tokens};
@@ -119,10 +119,14 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
     };
     match &command {
         Key::Create { name, rights, networks, expires_at, json, .. } => {
-            let rights: Map<String, Value> =
-                rights.iter().map(|(section, right)| (section.clone(), right.as_str().into())).collect();
+            let mut granted = Map::new();
+            for (section, right) in rights {
+                if granted.insert(section.clone(), right.as_str().into()).is_some() {
+                    return Err(format!("{section} is named twice, and has one right").into());
+                }
+            }
             let parameters =
-                json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
+                json!({ "name": name, "rights": granted, "networks": networks, "expires_at": expires_at });
             let made = restricted_keys::create(&ctx, &caller, parameters.params::<NewApiKey>()).await;
             let made = made.map_err(|error| refused(&error))?;
             write_counts(&ctx).await;

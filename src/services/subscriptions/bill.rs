@@ -1,6 +1,7 @@
 //! The billing run: bills intervals when they are due, one after the other, each once. A bill reserves its subscription by
 //! the attempt number, so of any number of workers one makes the charge.
 
+use acquirer::NoAnswer;
 use base::mutants::{self, Mutant};
 use entity::charge::Origin;
 use entity::event::EventType;
@@ -15,7 +16,7 @@ use super::create::order;
 use super::record_outcome::{BillPayment, BillingOutcome, record_failed_renewal};
 use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
@@ -25,7 +26,7 @@ use crate::services::payments::creation::{
     NewPayment, PaymentIntent, PaymentProgress, make_payment, record_row,
 };
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
-use crate::services::{acquirer_lookup, cards, customers};
+use crate::services::{cards, customers};
 
 /// Bills the next interval of subscriptions: at the end of a trial, of an interval, or of the pause after a failed bill.
 pub struct BillingWork;
@@ -68,7 +69,13 @@ impl DueWork for BillingWork {
             });
             return unit.await.map(WorkResult::from);
         }
-        let Some(rate) = acquirer_lookup::rate(ctx, plan.currency).await? else {
+        let rate = match ctx.acquirer.rate(plan.currency).await {
+            Ok(rate) => rate,
+            // A worker rests before it asks again.
+            Err(NoAnswer) if time.is_on_running_clock() => return Err(ErrorCode::ServiceUnavailable.into()),
+            Err(NoAnswer) => return Ok(WorkResult::Unanswered),
+        };
+        let Some(rate) = rate else {
             let unit = time.write(ctx, (row, time.now(ctx)), async |tx, (seen, now)| {
                 refuse_renewal(tx, seen, *now).await
             });

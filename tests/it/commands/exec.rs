@@ -181,6 +181,15 @@ fn the_data_is_kept_on_request_and_the_log_has_its_file() {
     assert!(Path::new(kept).starts_with(folder.path()));
     assert_eq!(output(program(Path::new(kept)).args(["ledger", "verify"])).0, Some(0));
     assert!(std::fs::read_to_string(log.path()).unwrap().contains("\"message\":\"stopping\""));
+    // That of a server that does not start, too.
+    let fixtures = tempfile::NamedTempFile::new().unwrap();
+    let declined = "charges:\n  cup: { email: a@example.com, card: declined, amount: 900 }\n";
+    std::fs::write(fixtures.path(), declined).unwrap();
+    let (code, _, stderr) =
+        run(folder.path(), &["--keep", "--fixtures", fixtures.path().to_str().unwrap()], "exit 0");
+    assert!(code == Some(1) && stderr.contains("card_declined"), "{stderr}");
+    let kept = stderr.lines().find_map(|line| line.strip_prefix("The data directory is ")).unwrap();
+    assert!(Path::new(kept).starts_with(folder.path()) && Path::new(kept).is_dir(), "{stderr}");
 }
 
 #[test]

@@ -112,6 +112,7 @@ operated! {
         for blank in [["--network", ""], ["--expires-at", " "]] {
             assert_eq!(installed.run(&[&create[..], &blank].concat()).0, Some(2), "{blank:?}");
         }
+        installed.refuses(&[&create[..], &["--right", "charges:write"]].concat(), "charges is named twice, and has one right");
         assert_eq!(installed.records(&["account", "key", "list", &account]), [listed]);
         let rolled = installed.records(&["account", "key", "roll", &account, key, "--grace", "1h"]).remove(0);
         for works in [secret, text(&rolled, "secret_key")] {
@@ -371,6 +372,8 @@ operated! {
         assert_eq!(before[0]["token"], made[0]["token"]);
         assert_eq!(installed.records(&["--environment", "test", "account", "list"]), before);
         assert_eq!(installed.records(&["--environment=test", "account", "list"]), before);
+        let (code, listed, _) = installed.run(&["--json", "account", "list"]);
+        assert_eq!((code, listed.lines().count()), (Some(0), before.len()), "{listed}");
         let (code, _, stderr) = installed.run(&["--environment", "live", "account", "list"]);
         assert_eq!(code, Some(1), "{stderr}");
     }

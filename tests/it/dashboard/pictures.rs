@@ -83,7 +83,7 @@ rules! {
         browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
         let money = figure(&browser.page(&format!("/charges/{disputed}")).await, "money");
         assert!(money.iter().any(|row| row.starts_with("Disputed|-A$500.00")), "{money:?}");
-        assert!(money.iter().any(|row| row.starts_with("The dispute was won|A$500.00")), "{money:?}");
+        assert!(money.iter().any(|row| row.starts_with("The disputed amount came back|A$500.00")), "{money:?}");
     }
 
     async fn disputes_requests_webhooks_and_bills_are_drawn(app) {
@@ -116,6 +116,8 @@ rules! {
         let mut begun = words[..2].to_vec();
         begun.sort_unstable();
         assert_eq!((begun, &words[2..]), (known[..2].to_vec(), &known[2..]), "{bills:?}");
+        let page = browser.page(&format!("/subscriptions/{subscription}?per_page=1")).await;
+        assert!(page.contains("Page 1 of 2, 2 in all"), "a long ledger has pages: {page}");
     }
 
     async fn a_request_and_a_webhook_show_their_fault_and_their_content_first(app) {

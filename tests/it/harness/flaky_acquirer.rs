@@ -115,6 +115,11 @@ impl FlakyAcquirer {
         self.is_silent.store(true, Ordering::SeqCst);
     }
 
+    /// Answers questions about cards and rates again.
+    pub fn speak(&self) {
+        self.is_silent.store(false, Ordering::SeqCst);
+    }
+
     /// Lets one late call or answer go; they go in the order of their calls.
     pub fn release(&self) {
         self.held.add_permits(1);

@@ -341,6 +341,12 @@ fn an_exported_merchant_is_one_line_for_a_program() {
     server.stopped();
 }
 
+/// How many exports the audit trail has.
+fn exports(data: &Path) -> usize {
+    let (_, trail, _) = output(program(data).args(["audit", "--json"]));
+    trail.lines().filter(|entry| entry.contains("merchant.exported")).count()
+}
+
 #[test]
 fn a_merchant_goes_from_test_to_live_with_its_keys() {
     let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -372,6 +378,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let exists = format!("error: {path}: File exists (os error 17)\n");
     assert_eq!(export(&[&merchant, "--out", path]), (Some(1), String::new(), exists));
+    assert_eq!(exports(data.path()), 2, "what is refused leaves no entry");
     let nobody = "mrch_AZqYv3rVcBKUQ1mHn7tKRw";
     assert_eq!(
         export(&[nobody]),

@@ -201,6 +201,25 @@ rules! {
     }
 
     #[dated]
+    async fn a_clock_stops_at_a_renewal_whose_rate_nobody_tells_and_goes_on_later(app, acquirer) {
+        app.moves_clocks_for(Duration::from_millis(50));
+        app.restart().await;
+        let client = app.client();
+        let (plan, customer) = (client.plan(&json!({ "amount": 980 })).await, client.customer("4200000000000000").await);
+        client.subscribed(&plan, &token_of(&customer)).await;
+        let calls = acquirer.calls().len();
+        acquirer.fall_silent();
+        let moved = client.move_clock("2month").await;
+        assert_eq!((&moved["complete"], &moved["ran_count"], acquirer.calls().len()), (&json!(false), &json!(0), calls));
+        acquirer.speak();
+        app.moves_clocks_for(Duration::from_secs(50));
+        app.restart().await;
+        let moved = app.client().move_clock("2month").await;
+        assert_eq!(moved["complete"], true);
+        assert!(acquirer.calls().len() > calls, "{moved}");
+    }
+
+    #[dated]
     async fn a_clock_that_its_mover_has_lost_is_not_set_by_it(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
