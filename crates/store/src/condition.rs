@@ -2,13 +2,14 @@
 //! succeeds: on a full disk a small write often finds room that they do not.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::mutex::lock;
 use sea_orm::DbErr;
 
-use crate::connect::answered;
+use crate::connect::{answered, lacks_room};
 use crate::error::{StoreError, is_unavailable};
 
 /// The known write condition of the database.
@@ -32,13 +33,16 @@ impl Condition {
         }
     }
 
-    /// Records the error of a unit if it says that the database cannot be written.
-    pub fn note(&self, error: &StoreError) {
+    /// Records the error of a unit if it says that the database cannot be written; `path` is that of SQLite's file.
+    pub fn note(&self, error: &StoreError, path: Option<&Path>) {
         if let StoreError::Database(cause) = error
             && is_unavailable(cause)
             && !is_busy(cause)
         {
-            self.failed(cause);
+            match path.and_then(lacks_room) {
+                Some(full) => self.failed(&full),
+                None => self.failed(cause),
+            }
         }
     }
 

@@ -232,7 +232,7 @@ fn is_full(error: &DbErr) -> bool {
 }
 
 /// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
-fn lacks_room(path: &Path) -> Option<String> {
+pub(crate) fn lacks_room(path: &Path) -> Option<String> {
     let folder = durable_fs::folder_of(path);
     let free = platform::free_bytes(folder).ok()?;
     let needed = u64::try_from(PROVING_BYTES).unwrap_or(u64::MAX);

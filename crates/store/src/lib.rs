@@ -63,7 +63,7 @@ use condition::Condition;
 use either::{Either, Reading};
 use postgres::group_commit::{GroupCommit, GroupWriter};
 use postgres::group_statement::GroupTexts;
-use sqlite::ReadSnapshot;
+use sqlite::{DatabaseFile, ReadSnapshot};
 use statements::Counting;
 use unit::tx::{CommitPath, Listeners, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
@@ -226,7 +226,7 @@ impl<E> Store<E> {
         if let Err(error) = &written {
             // is_writable reports a missing file.
             if self.is_writable() {
-                self.condition.note(error);
+                self.condition.note(error, self.file().map(DatabaseFile::path));
             }
             if error.is_unavailable() {
                 span.fail("service_unavailable");
@@ -242,9 +242,13 @@ impl<E> Store<E> {
 
     /// Returns whether SQLite's file is in place, and whole as far as it was read; if it is not, nothing is written.
     pub fn is_writable(&self) -> bool {
+        self.file().is_none_or(DatabaseFile::is_writable)
+    }
+
+    fn file(&self) -> Option<&DatabaseFile> {
         match self.reader.inner() {
-            Either::Sqlite(readers) => readers.0.file().is_writable(),
-            Either::Postgres(_) => true,
+            Either::Sqlite(readers) => Some(readers.0.file()),
+            Either::Postgres(_) => None,
         }
     }
 

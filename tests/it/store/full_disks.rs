@@ -41,6 +41,7 @@ async fn a_server_on_a_full_disk_is_not_ready_until_payments_have_room() {
     let log = server.stopped();
     let times = |words: &str| log.matches(words).count();
     assert_eq!(times("the database cannot be written: payments are refused"), 1, "{log}");
+    assert!(log.contains("the disk is full: 0 KiB are free at"), "{log}");
     assert_eq!(times("the database can be written again"), 1, "{log}");
 }
 
