@@ -304,6 +304,7 @@ async fn poll<W: DueWork>(
     let busiest = busiest.filter(|account| !ctx.store.is_fenced(*account));
     for due in clocks::visible_clocks(ctx.environment, W::due(wall)) {
         let due = due.apply_if(busiest, |due, busiest| due.filter(<W::Entity as Owned>::ACCOUNT.ne(busiest)));
+        let due = ctx.store.unfenced(due);
         rows.extend(due.limit(DUE_BATCH + known).all(ctx.store.read()).await?);
     }
     rows.retain(|row| !ctx.store.is_fenced(W::subject(row).account));

@@ -27,9 +27,13 @@ use std::sync::{Arc, OnceLock};
 use base::clock::IdGenerator;
 use base::request_context::{Wait, waiting};
 use base::trace::{self, Span, SpanKind};
-use entity::{AccountToken, Timestamp};
+use entity::{AccountToken, Owned, Timestamp};
 use migration::MigratorTrait;
-use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{
+    AccessMode, ColumnTrait, ConnectionTrait, DbBackend, DbErr, IsolationLevel, QueryFilter, Select,
+    TransactionTrait,
+};
 
 pub use admin::backup::{BackupError, backup};
 pub use admin::copy::{CopiedTable, Copy, CopyError, FollowingCopy};
@@ -254,24 +258,34 @@ impl<E> Store<E> {
 
     /// Raises a fence around an account's rows in some tables, before anything else reads them (`Tx::raise_fence`).
     pub fn raise_fence(&self, account: AccountToken, tables: Vec<&'static str>) {
-        if let Either::Sqlite(readers) = self.reader.inner() {
-            readers.0.file().fences.raise(account.id(), tables);
+        if let Some(file) = self.file() {
+            file.fences.raise(account.id(), tables);
         }
     }
 
     /// Lifts the fence around an account's rows.
     pub fn lift_fence(&self, account: AccountToken) {
-        if let Either::Sqlite(readers) = self.reader.inner() {
-            readers.0.file().fences.lift(account.id());
+        if let Some(file) = self.file() {
+            file.fences.lift(account.id());
         }
     }
 
     /// Returns whether there is a fence around an account's rows: a statement about several accounts leaves that one out.
     pub fn is_fenced(&self, account: AccountToken) -> bool {
-        match self.reader.inner() {
-            Either::Sqlite(readers) => readers.0.file().fences.is_fenced(account.id()),
-            Either::Postgres(_) => false,
+        self.file().is_some_and(|file| file.fences.is_fenced(account.id()))
+    }
+
+    /// Leaves out the rows of accounts behind a fence. A read of several accounts does so before it counts its rows: the rows behind
+    /// a fence stay as they are, and would be the first ones of every read.
+    pub fn unfenced<T: Owned>(&self, rows: Select<T>) -> Select<T> {
+        let fenced = self.file().map(|file| file.fences.fenced()).unwrap_or_default();
+        if fenced.is_empty() {
+            return rows;
         }
+        // As bytes: a statement that binds an account is refused, because it is about its rows.
+        rows.filter(
+            T::ACCOUNT.into_expr().is_not_in(fenced.iter().map(|account| account.as_bytes().to_vec())),
+        )
     }
 
     /// Empties SQLite's log, in which overwritten rows would stay for some time. Returns false if a reader needs the log still.

@@ -43,7 +43,9 @@ pub struct DueWebhook {
 pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<DueWebhook>, Error> {
     let mut found = Vec::new();
     for rows in free(ctx) {
-        let rows = rows
+        let rows = ctx
+            .store
+            .unfenced(rows)
             .filter(Column::EndpointId.is_not_in(busy.iter().copied()))
             .order_by_asc(Column::DueAt)
             .limit(WEBHOOK_BATCH as u64);

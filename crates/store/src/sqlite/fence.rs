@@ -38,6 +38,15 @@ impl Fences {
         self.is_any.load(Ordering::Acquire) && lock(&self.fenced).contains_key(&account)
     }
 
+    /// Returns who has a fence.
+    pub fn fenced(&self) -> Vec<Uuid> {
+        if self.is_any.load(Ordering::Acquire) {
+            lock(&self.fenced).keys().copied().collect()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Refuses a statement that names a fenced account and a table behind its fence, unless it comes from the one who may `pass`. A
     /// statement about the rows of one account always binds the account.
     pub fn check(&self, statement: &Statement, pass: Option<Uuid>) -> rusqlite::Result<()> {

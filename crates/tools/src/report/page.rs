@@ -47,7 +47,7 @@ pub fn page(report: &RecordReport) -> Markup {
         &html! {
             h1 { (title) }
             dl {
-                (fact("Seed", report.seed.as_deref().unwrap_or("none")))
+                @if let Some(seed) = &report.seed { (fact("Seed", seed)) }
                 (fact("The account's clock", report.now.as_str().unwrap_or_default()))
                 (fact("card-payments", report.version))
                 @for (name, value) in report.record.as_object().into_iter().flatten() {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use base::clock::Clock;
 use card_payments::error::ErrorCode;
+use card_payments::limits::{DUE_BATCH, WEBHOOK_BATCH};
 use card_payments::services::due_work::work_time::ClockUpdate;
 use entity::TimeSpan;
 use serde_json::{Value, json};
@@ -49,6 +50,29 @@ rules! {
         let webhook = client.newest_webhook().await;
         assert_eq!((&webhook["status"], &webhook["retries"]), (&json!("retrying"), &json!(1)));
         assert_eq!(receiver.received().len(), 2);
+    }
+
+    async fn work_of_an_account_that_is_being_put_back_keeps_nobody_else_waiting(app) {
+        let ((account, client), (_, other), receiver) = (made(app).await, made(app).await, Receiver::start().await);
+        let account = account.parse().unwrap();
+        for client in [&client, &other] {
+            client.endpoint(&receiver.url()).await;
+        }
+        let paid = token_of(&client.captured(400).await);
+        // More of it is due than is looked at once, and all of it is older than the other's.
+        for _ in 0..=Ord::max(DUE_BATCH, WEBHOOK_BATCH as u64) {
+            client.refund(&paid, 1).await.ok(201);
+        }
+        let others = token_of(&other.captured(400).await);
+        let refund = token_of(&other.refund(&others, 100).await.ok(201));
+        app.ctx().store.raise_fence(account, vec!["refunds", "webhooks"]);
+        app.clock.advance(TimeSpan::seconds(10));
+        app.do_due_work().await;
+        assert_eq!(other.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], true);
+        assert_eq!(other.newest_webhook().await["status"], "completed");
+        app.ctx().store.lift_fence(account);
+        app.do_due_work().await;
+        assert_eq!(client.get(&format!("/1/charges/{paid}")).await.ok(200)["refund_pending"], false);
     }
 }
 
