@@ -3,6 +3,7 @@
 
 use base::hexadecimal;
 use entity::approval::{ApprovalKind, Model};
+use entity::dispute::DisputeStatus;
 use entity::{
     AccountToken, BankAccountToken, DisputeToken, JsonText, Listed, MerchantToken, RecipientToken, account,
     dispute, merchant, recipient,
@@ -19,6 +20,7 @@ use crate::services::bank_accounts;
 use crate::services::bank_accounts::view::BankAccount;
 use crate::services::context::Account;
 use crate::services::disputes::state::effective_status;
+use crate::services::disputes::transitions::left_after_winning;
 use crate::services::transfers::create::SELF;
 use crate::services::transfers::params::NewTransfer;
 
@@ -31,10 +33,17 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    fn lock<E: EntityTrait>(self, row: Select<E>) -> Select<E> {
+    fn lock_type(self) -> Option<LockType> {
         match self {
-            Self::Shown => row,
-            Self::Locked => row.lock(LockType::NoKeyUpdate),
+            Self::Shown => None,
+            Self::Locked => Some(LockType::NoKeyUpdate),
+        }
+    }
+
+    fn lock<E: EntityTrait>(self, row: Select<E>) -> Select<E> {
+        match self.lock_type() {
+            None => row,
+            Some(lock) => row.lock(lock),
         }
     }
 }
@@ -121,13 +130,19 @@ async fn dispute(
 ) -> Result<Option<Value>, Error> {
     let Ok(id) = token.parse::<DisputeToken>() else { return Ok(None) };
     let row = reading.lock(dispute::Entity::at(account.id(), id)).one(db).await?;
-    Ok(row.map(|row| {
-        json!({
-            "status": effective_status(account.now, &row), "charge": row.charge_id, "amount": row.amount, "currency": row.currency,
-            "settlement_amount": row.settlement_amount, "evidence_required_by": row.evidence_required_by,
-            "submitted_at": row.submitted_at,
-        })
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let mut facts = json!({
+        "status": effective_status(account.now, &row), "charge": row.charge_id, "amount": row.amount, "currency": row.currency,
+        "settlement_amount": row.settlement_amount, "evidence_required_by": row.evidence_required_by,
+        "submitted_at": row.submitted_at,
+    });
+    if row.status == DisputeStatus::Won {
+        // Arbitration takes no more, and refunds and other disputes change it.
+        let left = left_after_winning(db, &row, reading.lock_type()).await?;
+        facts["left_of_charge"] = json!(left.amount);
+        facts["settlement_left_of_charge"] = json!(left.settlement_amount);
+    }
+    Ok(Some(facts))
 }
 
 async fn merchant(

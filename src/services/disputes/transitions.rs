@@ -8,7 +8,7 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use store::Tx;
 
 use super::activity::note;
@@ -88,7 +88,7 @@ pub(super) async fn decided(
     let mut row = lock_dispute(tx, account, id).await?;
     row.status = effective_status(now, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
-        let left = left_after_winning(tx, &row).await?;
+        let left = left_after_winning(tx, &row, Some(LockType::NoKeyUpdate)).await?;
         if left.amount <= 0 {
             return Err(ErrorCode::InvalidState.into());
         }
@@ -98,18 +98,25 @@ pub(super) async fn decided(
 }
 
 /// The remaining amount of a charge, in its currency and in AUD cents.
-struct RemainingAmount {
-    amount: i64,
-    settlement_amount: i64,
+pub struct RemainingAmount {
+    pub amount: i64,
+    pub settlement_amount: i64,
 }
 
 /// Returns the amount that refunds and standing disputes leave of the charge of a won dispute: no more is returned than
 /// was charged (`docs/decisions.md`, 221).
-async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<RemainingAmount, Error> {
-    let charge = charge::Entity::at(row.account_id, row.charge_id);
-    let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
+pub async fn left_after_winning(
+    db: &impl ConnectionTrait,
+    row: &dispute::Model,
+    lock: Option<LockType>,
+) -> Result<RemainingAmount, Error> {
+    let mut charge = charge::Entity::at(row.account_id, row.charge_id);
+    if let Some(lock) = lock {
+        charge = charge.lock(lock);
+    }
+    let charge = charge.one(db).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
-    let mut standing = disputes.all(tx).await?;
+    let mut standing = disputes.all(db).await?;
     standing.retain(|other| other.status.is_standing());
     let taken = charge.amount_refunded + standing.iter().map(|other| other.amount).sum::<i64>();
     let settled =

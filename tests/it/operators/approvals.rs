@@ -235,6 +235,13 @@ async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_a
     let store = &app.ctx().store;
     let opened = operator::open(store, app.clock.now(), &charge, None, DisputeCategory::General).await;
     let dispute = token_of(&serde_json::to_value(opened.unwrap()).unwrap());
+    let returned = token_of(&client.captured(400).await);
+    let opened = operator::open(store, app.clock.now(), &returned, None, DisputeCategory::General).await;
+    let won = token_of(&serde_json::to_value(opened.unwrap()).unwrap());
+    for status in [DisputeStatus::EvidenceUnderReview, DisputeStatus::Won] {
+        operator::resolve(store, app.clock.now(), &won, status).await.unwrap();
+    }
+    let to_arbitration = [("subject", won.as_str()), ("status", "arbitration_under_review")];
     let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
     let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
     let to_recipient = [("amount", "100"), ("description", "Rent"), ("recipient", recipient.as_str())];
@@ -244,6 +251,7 @@ async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_a
         ("merchant", &[("subject", merchant.as_str())], "email: roland@example.com"),
         ("merchant", &[("subject", merchant.as_str())], "number: XXXXXX321"),
         ("dispute", &[("subject", dispute.as_str()), ("status", "cancelled")], "status: evidence_required"),
+        ("dispute", &to_arbitration, "left_of_charge: 400"),
     ] {
         ada.asks(kind, pairs).await;
         let id = latest(&mut ada).await;
@@ -263,6 +271,7 @@ async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_a
             ("merchant", "number: XXXXXX321") => {
                 app.execute("UPDATE bank_accounts SET number = 'XXXXXX666' WHERE account_id IN (SELECT id FROM merchants)").await;
             }
+            ("dispute", "left_of_charge: 400") => drop(client.refund(&returned, 300).await.ok(201)),
             ("merchant", _) => app.execute("UPDATE merchants SET business_name = 'Rabbits'").await,
             _ => {
                 let to = DisputeStatus::EvidenceUnderReview;
@@ -279,6 +288,7 @@ async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_a
         ("transfer", &to_recipient[..]),
         ("merchant", &[("subject", merchant.as_str())]),
         ("dispute", &[("subject", dispute.as_str()), ("status", "cancelled")]),
+        ("dispute", &to_arbitration),
     ] {
         ada.asks(kind, pairs).await;
         let id = latest(&mut ada).await;
@@ -287,6 +297,7 @@ async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_a
     }
     assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE bank_account LIKE '%666\"%'").await, 1);
     assert!(trail(&app).await.contains("digest"));
+    assert_eq!(client.get(&format!("/1/disputes/{won}")).await.ok(200)["amount"], 100);
     // What a former release has recorded has shown nothing.
     ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
     let id = latest(&mut ada).await;
