@@ -9,7 +9,7 @@ use entity::{
     dispute, merchant, recipient,
 };
 use sea_orm::sea_query::LockType;
-use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect, Select};
+use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect, QueryTrait, Select};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -41,10 +41,7 @@ impl Reading {
     }
 
     fn lock<E: EntityTrait>(self, row: Select<E>) -> Select<E> {
-        match self.lock_type() {
-            None => row,
-            Some(lock) => row.lock(lock),
-        }
+        row.apply_if(self.lock_type(), QuerySelect::lock)
     }
 }
 

@@ -6,7 +6,7 @@ use entity::dispute::DisputeStatus;
 use entity::evidence::{self, Column};
 use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use store::Tx;
 
 use super::state::{check_answerable, effective_status};
@@ -129,12 +129,10 @@ async fn named(
     let ids: Vec<FileToken> = tokens.filter_map(|token| token.parse().ok()).collect();
     let mut found = HashMap::new();
     if !ids.is_empty() {
-        let mut rows = file::Entity::owned_by(account)
+        let rows = file::Entity::owned_by(account)
             .filter(file::Column::Id.is_in(ids))
-            .order_by_asc(file::Column::Id);
-        if let Some(lock) = lock {
-            rows = rows.lock(lock);
-        }
+            .order_by_asc(file::Column::Id)
+            .apply_if(lock, QuerySelect::lock);
         found.extend(rows.all(db).await?.into_iter().map(|row| (row.id.to_string(), row.id)));
     }
     for change in kinds {

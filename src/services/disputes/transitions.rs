@@ -8,7 +8,7 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
 use store::Tx;
 
 use super::activity::note;
@@ -110,10 +110,7 @@ pub async fn left_after_winning(
     row: &dispute::Model,
     lock: Option<LockType>,
 ) -> Result<RemainingAmount, Error> {
-    let mut charge = charge::Entity::at(row.account_id, row.charge_id);
-    if let Some(lock) = lock {
-        charge = charge.lock(lock);
-    }
+    let charge = charge::Entity::at(row.account_id, row.charge_id).apply_if(lock, QuerySelect::lock);
     let charge = charge.one(db).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
     let mut standing = disputes.all(db).await?;
