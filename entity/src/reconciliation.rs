@@ -88,8 +88,10 @@ pub mod statement_line {
             day: Day,
             account: Option<AccountToken>,
             entry: Option<JournalEntryToken>,
-            /// How far that zone is ahead of UTC.
+            /// How far that zone is ahead of UTC when the statement begins.
             utc_offset: TimeSpan,
+            /// And when it ends, if the clocks of the zone are changed in between.
+            later_utc_offset: Option<TimeSpan>,
         }
     }
 }

@@ -23,6 +23,7 @@ mod m0013_approval_facts;
 mod m0014_ended_sessions;
 mod m0015_statement_periods;
 mod m0016_strict_and_challenges;
+mod m0017_summer_time;
 mod record;
 mod sql;
 
@@ -52,6 +53,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0014_ended_sessions::Migration),
             Box::new(m0015_statement_periods::Migration),
             Box::new(m0016_strict_and_challenges::Migration),
+            Box::new(m0017_summer_time::Migration),
         ]
     }
 }

@@ -54,6 +54,26 @@ impl File {
     }
 }
 
+/// Returns a statement as camt.053, of a period with the offsets of its zone.
+fn camt(name: &str, [from, to]: &[String; 2], entries: &str) -> String {
+    format!(
+        "<Document><BkToCstmrStmt><Stmt><Id>{name}</Id><FrToDt><FrDtTm>{from}</FrDtTm><ToDtTm>{to}</ToDtTm></FrToDt>\
+         {entries}</Stmt></BkToCstmrStmt></Document>"
+    )
+}
+
+/// Returns the entry of a capture as camt.053, with a day of its own.
+fn entry(moved: &Moved, day: i64) -> String {
+    format!(
+        "<Ntry><Amt Ccy=\"AUD\">{}.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><BookgDt><Dt>{}</Dt></BookgDt>\
+         <BkTxCd><Prtry><Cd>capture</Cd></Prtry></BkTxCd>\
+         <NtryDtls><TxDtls><Refs><EndToEndId>{}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>",
+        moved.amount / 100,
+        day_of(day),
+        moved.reference(),
+    )
+}
+
 fn write(installed: &Installed, name: &str, text: &str) -> String {
     let path = installed.data.path().join(format!("{name}.csv"));
     std::fs::write(&path, text).unwrap();
@@ -316,18 +336,10 @@ operated! {
         let early = books.charge(midnight(0) + 15 * HOUR, 500, "AUD");
         let next = books.charge(midnight(1) + 15 * HOUR, 600, "AUD");
         books.save(installed).await;
-        let entry = |moved: &Moved, day: i64| format!(
-            "<Ntry><Amt Ccy=\"AUD\">{}.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><BookgDt><Dt>{}</Dt></BookgDt><BkTxCd><Prtry><Cd>capture</Cd></Prtry></BkTxCd>
-             <NtryDtls><TxDtls><Refs><EndToEndId>{}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>",
-            moved.amount / 100, day_of(day), moved.reference(),
-        );
         let statement = |name: &str, day: i64, entries: &str| {
             let day = day_of(day);
-            let text = format!(
-                "<Document><BkToCstmrStmt><Stmt><Id>{name}</Id><FrToDt><FrDtTm>{day}T00:00:00+10:00</FrDtTm><ToDtTm>{day}T23:59:59+10:00</ToDtTm>
-                 </FrToDt>{entries}</Stmt></BkToCstmrStmt></Document>"
-            );
-            reconciled(installed, &write(installed, name, &text))
+            let period = [format!("{day}T00:00:00+10:00"), format!("{day}T23:59:59+10:00")];
+            reconciled(installed, &write(installed, name, &camt(name, &period, entries)))
         };
         let tuesday = statement("tuesday", DAY + 1, &entry(&early, DAY + 1));
         assert_eq!((&tuesday["matched"], &tuesday["exceptions"]), (&json!(1), &json!([])), "the others are of other days there");
@@ -337,6 +349,19 @@ operated! {
         // Booked a day too early.
         let wednesday = statement("wednesday", DAY + 2, &entry(&next, DAY + 1));
         assert_eq!(wednesday["exceptions"], json!([{ "kind": "day", "n": 1 }]));
+    }
+
+    async fn in_a_statement_whose_clocks_are_changed_a_movement_may_have_the_day_of_the_old_time_or_the_new(installed) {
+        let mut books = Books::new(installed);
+        // Half past eleven on Monday by the old time, half past twelve on Tuesday by the new.
+        let between = midnight(0) + 13 * HOUR + HOUR / 2;
+        let [old, new, wrong] = [400, 500, 600].map(|amount| books.charge(between, amount, "AUD"));
+        books.save(installed).await;
+        let entries = [entry(&old, DAY), entry(&new, DAY + 1), entry(&wrong, DAY + 2)].concat();
+        let period = [format!("{}T00:00:00+10:00", day_of(DAY)), format!("{}T23:59:59+11:00", day_of(DAY + 2))];
+        let reconciled = reconciled(installed, &write(installed, "spring", &camt("spring", &period, &entries)));
+        assert_eq!(reconciled["matched"], 3);
+        assert_eq!(exceptions(installed, "open"), pairs([("day", &wrong.reference())]));
     }
 
     async fn fees_of_the_acquirer_are_summed_up_and_matched_with_nothing(installed) {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use acquirer::statement::Zone;
 use base::progress::Progress;
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind};
@@ -200,7 +201,8 @@ async fn exceptions_of(db: &Reader, line: &statement_line::Model) -> Result<Vec<
 }
 
 fn theirs(line: &statement_line::Model) -> StatementSide {
-    StatementSide { amount: line.amount, currency: line.currency, day: line.day, utc_offset: line.utc_offset }
+    let zone = Zone { utc_offset: line.utc_offset, later_utc_offset: line.later_utc_offset };
+    StatementSide { amount: line.amount, currency: line.currency, day: line.day, zone }
 }
 
 fn side_of(row: &exception::Model) -> Option<LedgerSide> {

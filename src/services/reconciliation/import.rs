@@ -262,7 +262,7 @@ async fn store_batch(
 }
 
 fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
-    let Line { movement, reference, amount, currency, day, utc_offset } = line;
+    let Line { movement, reference, amount, currency, day, zone } = line;
     // A call's key is the token that it is for, and what it does.
     let subject = reference.split(':').next().unwrap_or_default().to_owned();
     let (account, entry) = (None, None);
@@ -277,7 +277,8 @@ fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
         day,
         account,
         entry,
-        utc_offset,
+        utc_offset: zone.utc_offset,
+        later_utc_offset: zone.later_utc_offset,
     }
 }
 

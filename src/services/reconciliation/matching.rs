@@ -1,7 +1,8 @@
 //! Matches movements with lines, and finds their differences: pure functions.
 
+use acquirer::statement::Zone;
 use entity::reconciliation_exception::ExceptionKind;
-use entity::{Currency, Day, TimeSpan, Timestamp};
+use entity::{Currency, Day, Timestamp};
 
 use crate::limits::MIDNIGHT_TOLERANCE;
 
@@ -19,8 +20,8 @@ pub(super) struct StatementSide {
     pub amount: i64,
     pub currency: Currency,
     pub day: Day,
-    /// The span by which the zone of the day is ahead of UTC.
-    pub utc_offset: TimeSpan,
+    /// The zone of the day.
+    pub zone: Zone,
 }
 
 /// Returns what differs between the two sides. Amounts of different currencies are not compared.
@@ -31,15 +32,11 @@ pub(super) fn differences(ours: LedgerSide, theirs: StatementSide) -> Vec<Except
     } else if ours.amount != theirs.amount {
         found.push(ExceptionKind::Amount);
     }
-    if !is_on(theirs.day, ours.at + theirs.utc_offset) {
+    // Near midnight it may have either date.
+    if !theirs.zone.may_show(theirs.day, ours.at, MIDNIGHT_TOLERANCE) {
         found.push(ExceptionKind::Day);
     }
     found
-}
-
-/// Returns whether a movement may have the date of a day, by the clocks of its zone: near midnight it may have either.
-fn is_on(day: Day, at: Timestamp) -> bool {
-    (at - MIDNIGHT_TOLERANCE).day() <= day && day <= (at + MIDNIGHT_TOLERANCE).day()
 }
 
 /// Returns the candidate that differs least, and how it differs.
@@ -60,6 +57,8 @@ pub(super) fn nearest<C>(
 
 #[cfg(test)]
 mod tests {
+    use entity::TimeSpan;
+
     use super::*;
 
     const MIDNIGHT: Timestamp = Timestamp::from_millis(1_772_409_600_000);
@@ -69,7 +68,7 @@ mod tests {
     }
 
     fn theirs(amount: i64, currency: Currency, days: i32) -> StatementSide {
-        StatementSide { amount, currency, day: MIDNIGHT.day().plus(days), utc_offset: TimeSpan::ZERO }
+        StatementSide { amount, currency, day: MIDNIGHT.day().plus(days), zone: Zone::UTC }
     }
 
     #[test]
@@ -102,13 +101,31 @@ mod tests {
     #[test]
     fn the_day_of_a_line_is_that_of_its_zone() {
         let tens = |hours: i64, days| StatementSide {
-            utc_offset: TimeSpan::seconds(hours * 3600),
+            zone: Zone { utc_offset: TimeSpan::seconds(hours * 3600), later_utc_offset: None },
             ..theirs(4, Currency::Aud, days)
         };
         let six_in_the_evening = ours(4, 64_800_000);
         assert_eq!(differences(six_in_the_evening, tens(10, 1)), []);
         assert_eq!(differences(six_in_the_evening, tens(10, 0)), [ExceptionKind::Day]);
         assert_eq!(differences(ours(4, 3_600_000), tens(-5, -1)), []);
+    }
+
+    #[test]
+    fn a_line_of_a_statement_whose_clocks_are_changed_may_have_the_day_of_either_offset() {
+        let [ten, eleven] = [10, 11].map(|hours| TimeSpan::seconds(hours * 3600));
+        let in_spring = |days| StatementSide {
+            zone: Zone { utc_offset: ten, later_utc_offset: Some(eleven) },
+            ..theirs(4, Currency::Aud, days)
+        };
+        // Half past eleven by the one clock, half past twelve by the other.
+        let half_past_one = ours(4, 48_600_000);
+        for (days, found) in
+            [(-1, vec![ExceptionKind::Day]), (0, vec![]), (1, vec![]), (2, vec![ExceptionKind::Day])]
+        {
+            assert_eq!(differences(half_past_one, in_spring(days)), found, "{days}");
+        }
+        let noon = ours(4, 43_200_000);
+        assert_eq!(differences(noon, in_spring(1)), [ExceptionKind::Day]);
     }
 
     #[test]

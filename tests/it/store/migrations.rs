@@ -96,6 +96,11 @@ const RELEASED: [(&str, &str, &str); 16] = [
         "127JEcZi0TRFV8J7/HEQ9si9BGCNlP2MZ+Q/uMj368A=",
         "127JEcZi0TRFV8J7/HEQ9si9BGCNlP2MZ+Q/uMj368A=",
     ),
+    (
+        "m0017_summer_time",
+        "dKuJzvK6pavfh2j3krbyQN/VxMd6nC3HMVQ35OjHqSY=",
+        "dKuJzvK6pavfh2j3krbyQN/VxMd6nC3HMVQ35OjHqSY=",
+    ),
 ];
 
 #[test]

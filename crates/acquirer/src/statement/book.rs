@@ -11,9 +11,9 @@ use std::sync::Arc;
 use base::clock::Clock;
 use csv::{ByteRecord, Reader, ReaderBuilder, WriterBuilder};
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, TimeSpan};
+use entity::{Currency, Day};
 
-use super::{Line, csv as format};
+use super::{Line, Zone, csv as format};
 use crate::CallKey;
 
 /// The word of a row that undoes all movements under its key.
@@ -60,9 +60,8 @@ impl Book {
         currency: Currency,
     ) -> io::Result<()> {
         let day = self.clock.now().day();
-        let (reference, utc_offset) = (key.to_string(), TimeSpan::ZERO);
-        let line =
-            |movement| Line { movement, reference: reference.clone(), amount, currency, day, utc_offset };
+        let (reference, zone) = (key.to_string(), Zone::UTC);
+        let line = |movement| Line { movement, reference: reference.clone(), amount, currency, day, zone };
         self.append(movements.iter().map(|movement| format::row(&line(*movement))))
     }
 

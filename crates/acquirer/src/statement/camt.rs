@@ -6,15 +6,15 @@
 use std::io::{self, BufRead, Read};
 
 use chrono::DateTime;
+use entity::Currency;
 use entity::reconciliation::Movement;
-use entity::{Currency, TimeSpan};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::allowance::{Allowance, PIECE_BYTES_MAX, too_long};
 use super::check::{Faults, Tally, Written, check_name};
-use super::period::{Period, ZonedTime};
+use super::period::{Period, Zone, ZonedTime};
 use super::{Fault, Heading, Line};
 
 /// The number of elements that may stand within each other.
@@ -249,7 +249,7 @@ impl<R: Read> CamtReader<R> {
         if Movement::from_code(kind).is_some_and(|movement| indicator != direction(movement)) {
             faults.add("CdtDbtInd is not that of the type");
         }
-        let (day, utc_offset) = self.day_of(said(|fields| fields.day.as_deref()));
+        let (day, zone) = self.day_of(said(|fields| fields.day.as_deref()));
         let amount = details.amount.as_ref().or(entry.amount.as_ref());
         let (amount, currency) = amount.map_or(("", ""), |(amount, currency)| (amount, currency));
         let written = Written {
@@ -258,18 +258,22 @@ impl<R: Read> CamtReader<R> {
             amount: Currency::from_code(currency).and_then(|currency| base_units(amount, currency)),
             currency,
             day: &day,
-            utc_offset,
+            zone,
         };
         self.tally.count(&written, faults)
     }
 
-    /// Returns the day of a time with an offset in UTC, and that of any other in the zone of the statement, with the zone's offset.
-    fn day_of(&self, text: &str) -> (String, TimeSpan) {
+    /// Returns the day of a time with an offset in UTC, and that of any other in the zone of the statement, with that zone.
+    fn day_of(&self, text: &str) -> (String, Zone) {
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-            return (time.to_utc().date_naive().to_string(), TimeSpan::ZERO);
+            return (time.to_utc().date_naive().to_string(), Zone::UTC);
         }
         let day = text.get(..10).unwrap_or(text).to_owned();
-        (day, self.period[0].map_or(TimeSpan::ZERO, ZonedTime::utc_offset))
+        let zone = match self.period {
+            [Some(from), Some(to)] => Zone::between(from, to),
+            [_, _] => Zone::UTC,
+        };
+        (day, zone)
     }
 
     /// Returns what the statement says about itself, after its last transaction.

@@ -2,10 +2,10 @@
 
 use chrono::NaiveDate;
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, TimeSpan, Timestamp};
+use entity::{Currency, Day, Timestamp};
 use recording::has_card_number;
 
-use super::{Fault, Heading, Line, Period};
+use super::{Fault, Heading, Line, Period, Zone};
 use crate::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
 
 /// The faults found at a place.
@@ -34,8 +34,8 @@ pub(super) struct Written<'t> {
     pub amount: Option<i64>,
     pub currency: &'t str,
     pub day: &'t str,
-    /// The span by which the zone of the day is ahead of UTC.
-    pub utc_offset: TimeSpan,
+    /// The zone of the day.
+    pub zone: Zone,
 }
 
 /// The number and the days of the lines so far.
@@ -73,7 +73,7 @@ impl Tally {
         let day = check_day(written.day, faults)?;
         self.earliest = Some(self.earliest.map_or(day, |earliest| Ord::min(earliest, day)));
         self.latest = Ord::max(self.latest, Some(day));
-        let begins = day.begin() - written.utc_offset;
+        let begins = day.begin() - written.zone.at_end();
         if self.last.is_none_or(|(last, _)| last < begins) {
             self.last = Some((begins, faults.line));
         }
@@ -84,7 +84,7 @@ impl Tally {
             amount: amount?,
             currency: currency?,
             day,
-            utc_offset: written.utc_offset,
+            zone: written.zone,
         })
     }
 

@@ -5,11 +5,11 @@ use std::io::{self, Read, Write};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, TimeSpan};
+use entity::{Currency, Day};
 
 use super::allowance::Allowance;
 use super::check::{Faults, Tally, Written, check_day, check_name, parse_day};
-use super::{Fault, Heading, Line, Period};
+use super::{Fault, Heading, Line, Period, Zone};
 
 const COLUMNS: [&str; 5] = ["type", "reference", "amount", "currency", "day"];
 const BEGIN: &str = "statement";
@@ -105,10 +105,9 @@ impl<R: Read> CsvReader<R> {
                     faults.add("stands before the row that begins the statement");
                 }
                 let amount = parse_amount(amount);
-                return self.tally.count(
-                    &Written { kind, reference, amount, currency, day, utc_offset: TimeSpan::ZERO },
-                    faults,
-                );
+                return self
+                    .tally
+                    .count(&Written { kind, reference, amount, currency, day, zone: Zone::UTC }, faults);
             }
         }
         None
@@ -203,7 +202,7 @@ pub(super) fn parse_row(row: &ByteRecord) -> Option<Line> {
         amount: parse_amount(amount).filter(|amount| *amount > 0)?,
         currency: Currency::from_code(currency)?,
         day: parse_day(day)?,
-        utc_offset: TimeSpan::ZERO,
+        zone: Zone::UTC,
     })
 }
 
@@ -235,7 +234,7 @@ mod tests {
             amount,
             currency: Currency::Jpy,
             day: day(20_000),
-            utc_offset: TimeSpan::ZERO,
+            zone: Zone::UTC,
         };
         let lines: Vec<_> = Movement::ALL.iter().zip(1..).map(|(kind, amount)| line(*kind, amount)).collect();
         let mut file = Vec::new();

@@ -11,11 +11,11 @@ mod reader;
 use std::fmt;
 
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, TimeSpan};
+use entity::{Currency, Day};
 use serde::Serialize;
 
 pub use self::check::parse_day;
-pub use self::period::Period;
+pub use self::period::{Period, Zone};
 pub use self::reader::StatementReader;
 use base::plain_text::OneLine;
 
@@ -32,8 +32,8 @@ pub struct Line {
     pub currency: Currency,
     /// The day on which it moved, in the zone of the statement.
     pub day: Day,
-    /// The span by which that zone is ahead of UTC.
-    pub utc_offset: TimeSpan,
+    /// That zone.
+    pub zone: Zone,
 }
 
 /// The heading of a statement: its name, its period and the number of its lines.

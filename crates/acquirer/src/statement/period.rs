@@ -35,11 +35,6 @@ impl ZonedTime {
         time
     }
 
-    /// Returns how far the zone is ahead of UTC.
-    pub fn utc_offset(self) -> TimeSpan {
-        self.utc_offset
-    }
-
     /// Returns the day that the zone's clocks show at an instant.
     fn day_at(self, at: Timestamp) -> Day {
         (at + self.utc_offset).day()
@@ -54,6 +49,39 @@ impl ZonedTime {
         }
         let is_last_second = local.seconds().rem_euclid(60) == 59;
         if is_last_second { self.at.last_second() + TimeSpan::seconds(1) } else { self.at }
+    }
+}
+
+/// How far the zone of a statement is ahead of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zone {
+    /// When the statement begins.
+    pub utc_offset: TimeSpan,
+    /// When it ends, if the clocks are changed in between: a statement does not say on which day.
+    pub later_utc_offset: Option<TimeSpan>,
+}
+
+impl Zone {
+    /// UTC itself.
+    pub const UTC: Self = Self { utc_offset: TimeSpan::ZERO, later_utc_offset: None };
+
+    /// Returns the zone of a statement between two times.
+    pub(super) fn between(from: ZonedTime, to: ZonedTime) -> Self {
+        let later_utc_offset = Some(to.utc_offset).filter(|later| *later != from.utc_offset);
+        Self { utc_offset: from.utc_offset, later_utc_offset }
+    }
+
+    /// Returns how far it is ahead when the statement ends.
+    pub(super) fn at_end(self) -> TimeSpan {
+        self.later_utc_offset.unwrap_or(self.utc_offset)
+    }
+
+    /// Returns whether its clocks may show a day at an instant, or so near to it that a span of tolerance makes the difference.
+    pub fn may_show(self, day: Day, at: Timestamp, tolerance: TimeSpan) -> bool {
+        [Some(self.utc_offset), self.later_utc_offset].into_iter().flatten().any(|utc_offset| {
+            let local = at + utc_offset;
+            (local - tolerance).day() <= day && day <= (local + tolerance).day()
+        })
     }
 }
 

@@ -3,8 +3,7 @@
 use std::io::{self, Read};
 
 use acquirer::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX};
-use acquirer::statement::{Fault, Heading, Line, StatementReader};
-use entity::TimeSpan;
+use acquirer::statement::{Fault, Heading, Line, StatementReader, Zone};
 
 use super::{Target, inputs};
 
@@ -120,7 +119,7 @@ fn hold(input: &[u8]) {
         "{heading:?}"
     );
     assert_eq!(i64::try_from(lines.len()), Ok(heading.lines), "{heading:?}");
-    if lines.iter().all(|line| line.utc_offset == TimeSpan::ZERO)
+    if lines.iter().all(|line| line.zone == Zone::UTC)
         && heading.period
             == acquirer::statement::Period::of_days(heading.period.first_day, heading.period.last_day)
     {

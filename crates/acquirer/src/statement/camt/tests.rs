@@ -115,7 +115,7 @@ fn a_day_without_an_offset_is_of_the_zone_of_the_statement() {
     let (lines, faults, heading) = read(&text);
     assert_eq!(faults, Vec::<String>::new());
     assert_eq!(
-        (lines[0].day.date().to_string(), lines[0].utc_offset),
+        (lines[0].day.date().to_string(), lines[0].zone.utc_offset),
         ("2026-01-01".into(), TimeSpan::seconds(36_000))
     );
     let period = heading.unwrap().period;
