@@ -1,3 +1,5 @@
+use entity::TimeSpan;
+
 use super::super::reader::{StatementReader, read_all};
 use super::*;
 
