@@ -13,7 +13,8 @@ version=$("$program" --version | cut -d ' ' -f 2)
 packages=$PWD/packages
 root=$(mktemp -d)
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
+clients=
+trap '{ [ -z "$server" ] || kill "$server"; [ -z "$clients" ] || kill -- "-$clients"; } 2>/dev/null || :; rm -rf "$root"' EXIT
 files=$root/files
 case $(uname -m) in
     x86_64) node=linux-x64 debian=amd64 ;;
@@ -160,18 +161,21 @@ else
 fi
 cd "$packages/.."
 
+# The clients wait often, so that they go on beside the next sections, which take no time of a door. They have a process group of their own.
+if [ -x target/clients/tools/bin/python ] && command -v javac go ruby php jq | [ "$(wc -l)" = 5 ]; then
+    set -m
+    packages/clients/test.sh "$program" >"$root/clients.log" 2>&1 &
+    clients=$!
+    set +m
+else
+    echo 'the clients are not tried: .ci/run installs their generators and toolchains' >&2
+fi
+
 section rust
 in_rust() { PATH=$root/python/bin:$PATH cargo "$1" --quiet --locked --manifest-path packages/rust/Cargo.toml --target-dir target/rust-package --all-targets "${@:2}"; }
 cargo fmt --check --manifest-path packages/rust/Cargo.toml
 in_rust clippy -- -D warnings
 in_rust test
-
-section clients
-if [ -x target/clients/tools/bin/python ] && command -v javac go ruby php jq | [ "$(wc -l)" = 5 ]; then
-    packages/clients/test.sh "$program"
-else
-    echo 'the clients are not tried: .ci/run installs their generators and toolchains' >&2
-fi
 
 section java
 jars=/usr/share/java
@@ -217,6 +221,14 @@ in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
 in_crate card-payments-tools sample.yaml | cmp - fixtures/sample.yaml
 in_crate card-payments-tools dashboard.css | cmp - src/dashboard/dashboard.css
 in_crate card-payments-tools colours.css | cmp - src/dashboard/colours.css
+
+section clients
+if [ -n "$clients" ]; then
+    wait "$clients" || { cat "$root/clients.log" >&2; exit 1; }
+    clients=
+    cat "$root/clients.log"
+fi
+
 # The program as it is compiled from the crates alone, in an empty folder.
 if [ -n "${CRATES:-}" ]; then
     mkdir "$root/crates"
