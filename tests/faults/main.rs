@@ -41,6 +41,7 @@ mod webhooks;
 use std::process::ExitCode;
 use std::thread::scope;
 
+use Beside::{Itself, Nothing, Others};
 use options::{Database, Options};
 use report::Report;
 
@@ -49,45 +50,56 @@ struct Fault {
     name: &'static str,
     on: &'static [Database],
     run: fn(&Options, Database) -> Option<Report>,
-    /// Whether it runs after the others, by itself, because it takes the whole machine or judges how long an answer takes.
-    alone: bool,
+    beside: Beside,
 }
+
+/// What a program of the short form runs beside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// All of these: most of their time they wait.
+    Others,
+    /// Itself on the other database, after all others: it judges how long an answer takes, and waits, too.
+    Itself,
+    /// Nothing: it takes the whole machine, or compares two times of its own.
+    Nothing,
+}
+
+/// A program on a database.
+type Run = (&'static Fault, Database);
 
 const BOTH: &[Database] = &[Database::Sqlite, Database::Postgres];
 const SQLITE: &[Database] = &[Database::Sqlite];
 const POSTGRES: &[Database] = &[Database::Postgres];
 
 const FAULTS: &[Fault] = &[
-    Fault { name: "kills", on: BOTH, run: kills::servers, alone: false },
-    Fault { name: "database-kills", on: POSTGRES, run: kills::databases, alone: false },
-    Fault { name: "moves", on: BOTH, run: moves::run, alone: false },
-    Fault { name: "nodes", on: POSTGRES, run: nodes::run, alone: false },
-    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run, alone: false },
-    Fault { name: "disks", on: SQLITE, run: disks::run, alone: false },
-    Fault { name: "disks --ready", on: BOTH, run: ready::run, alone: false },
-    Fault { name: "full-disks", on: BOTH, run: full_disks::run, alone: false },
-    Fault { name: "webhooks", on: BOTH, run: webhooks::run, alone: false },
-    Fault { name: "readers", on: BOTH, run: readers::run, alone: true },
-    Fault { name: "clock", on: BOTH, run: clock::run, alone: false },
-    Fault { name: "idle", on: SQLITE, run: idle::run, alone: true },
-    Fault { name: "waits", on: BOTH, run: waits::run, alone: true },
-    Fault { name: "restores", on: BOTH, run: restores::run, alone: true },
-    Fault { name: "waiters", on: BOTH, run: waiters::run, alone: true },
-    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, alone: true },
-    Fault { name: "statistics", on: POSTGRES, run: statistics::run, alone: true },
-    Fault { name: "soak", on: BOTH, run: soak::run, alone: false },
+    Fault { name: "kills", on: BOTH, run: kills::servers, beside: Others },
+    Fault { name: "database-kills", on: POSTGRES, run: kills::databases, beside: Others },
+    Fault { name: "moves", on: BOTH, run: moves::run, beside: Others },
+    Fault { name: "nodes", on: POSTGRES, run: nodes::run, beside: Others },
+    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run, beside: Others },
+    Fault { name: "disks", on: SQLITE, run: disks::run, beside: Others },
+    Fault { name: "disks --ready", on: BOTH, run: ready::run, beside: Others },
+    Fault { name: "full-disks", on: BOTH, run: full_disks::run, beside: Others },
+    Fault { name: "webhooks", on: BOTH, run: webhooks::run, beside: Others },
+    Fault { name: "readers", on: BOTH, run: readers::run, beside: Nothing },
+    Fault { name: "clock", on: BOTH, run: clock::run, beside: Others },
+    Fault { name: "idle", on: SQLITE, run: idle::run, beside: Nothing },
+    Fault { name: "waits", on: BOTH, run: waits::run, beside: Itself },
+    Fault { name: "restores", on: BOTH, run: restores::run, beside: Nothing },
+    Fault { name: "waiters", on: BOTH, run: waiters::run, beside: Itself },
+    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, beside: Itself },
+    Fault { name: "statistics", on: POSTGRES, run: statistics::run, beside: Nothing },
+    Fault { name: "soak", on: BOTH, run: soak::run, beside: Others },
 ];
 
-/// Most at once, because most of their time they wait, and then the others one by one.
+/// Most at once, and then the others; those that are named one by one.
 fn main() -> ExitCode {
     let options = &Options::parse(std::env::args().skip(1));
     let chosen = FAULTS.iter().filter(|fault| options.chooses(fault.name));
     let runs = chosen.flat_map(|fault| fault.on.iter().map(move |on| (fault, *on)));
     let runs = runs.filter(|(_, on)| options.is_on(*on));
-    let run = |(fault, on): (&'static Fault, Database)| {
-        (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on))
-    };
-    let (last, together): (Vec<_>, Vec<_>) = runs.partition(|(fault, _)| fault.alone);
+    let run = |(fault, on): Run| (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on));
+    let (together, last): (Vec<_>, Vec<_>) = runs.partition(|(fault, _)| fault.beside == Others);
     // Each is waited for, whatever became of the others.
     let wave = |wave: Vec<_>| {
         scope(|scope| {
@@ -96,7 +108,11 @@ fn main() -> ExitCode {
             ended.into_iter().all(|well| well)
         })
     };
-    let waves = [together].into_iter().chain(last.into_iter().map(|one| vec![one]));
+    let is_wave = |(fault, _): &Run, (next, _): &Run| {
+        fault.beside == Itself && fault.name == next.name && !options.names_one()
+    };
+    let last = last.chunk_by(is_wave).map(<[Run]>::to_vec);
+    let waves = [together].into_iter().chain(last);
     let ended: Vec<_> = waves.map(wave).collect();
     let went_well = ended.into_iter().all(|well| well);
     if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }

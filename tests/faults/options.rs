@@ -60,6 +60,11 @@ impl Options {
         self.names.is_empty() || is_flagged && self.names.iter().any(|named| named == name)
     }
 
+    /// Returns whether programs are named, which is done to measure.
+    pub fn names_one(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// Returns whether it is to run on a database: the one that is named, or all that it is about.
     pub fn is_on(&self, database: Database) -> bool {
         self.text("database").is_none_or(|named| named == database.name())
