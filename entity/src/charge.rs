@@ -11,7 +11,7 @@ table! {
     /// One charge, or one authorisation, which is the same payment under another name ([`Origin::Authorisation`]).
     ///
     /// The flags of the API (`captured`, `authorisation_voided`...) are computed from `state`. Its amounts in AUD are computed
-    /// at its creation, so a later change of prices or rates does not touch it.
+    /// at its creation, those of an authorisation at its capture, so a later change of prices or rates does not touch it.
     "charges" [account_id: AccountToken, id: ChargeToken] {
         origin: Origin,
         state: ChargeState,

@@ -202,8 +202,8 @@ impl ParameterPass<'_> {
             // The API shows the last three digits of an account number.
             "number" if path.contains("bank_account") || path == "number" => {
                 match text.get(digits.saturating_sub(3)..) {
-                    Some(last) if is_digits(text) && (4..=9).contains(&digits) => {
-                        format!("{}{last}", "0".repeat(digits - 3))
+                    Some(last) if is_digits(text) && (1..=12).contains(&digits) => {
+                        format!("{}{last}", "0".repeat(digits.saturating_sub(3)))
                     }
                     _ => self.hide(path),
                 }
@@ -239,6 +239,21 @@ mod tests {
             }
         }
         assert_eq!(test_card("{card visa 9999 AU}"), None);
+    }
+
+    #[test]
+    fn a_bank_account_keeps_its_length_and_its_last_three_digits() {
+        for (number, shown) in [
+            ("12", "12"),
+            ("123", "123"),
+            ("987654321", "000000321"),
+            ("123456789012", "000000000012"),
+            ("1234567890123", HIDDEN),
+        ] {
+            let sent = json!({ "bank_account": { "number": number } });
+            let (parameters, _) = Concealment::default().parameters(&sent, &ReadValues::default());
+            assert_eq!(parameters["bank_account"]["number"], shown);
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl OpenDisputeUnit {
         tx.append(&row);
         counts::add(tx, row.account_id, Counted::Disputes, 1);
         note(tx, &row, self.now, ActivityKind::Created, None);
-        transitions::charge_back(tx, &row, self.now, true);
+        transitions::charge_back(tx, &row, self.now, true).await?;
         let (account, status) = (row.account_id, row.status);
         let charge = find::views_of(tx, account, self.now, vec![charge]).await?.remove(0);
         let dispute = Dispute::new(&row, charge);

@@ -23,7 +23,7 @@ use crate::services::disputes::params::DecidedDispute;
 use crate::services::disputes::view::Dispute;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
-use crate::services::ledger::{self, Entry};
+use crate::services::ledger::{self, Debit, Entry};
 use crate::services::{events, idempotency};
 
 /// Accepts a dispute.
@@ -198,7 +198,7 @@ async fn record_transition(
     let charge = update_charge(tx, &seen, &row).await?;
     note(tx, &row, now, ActivityKind::Updated, None);
     if row.charged_back != seen.charged_back {
-        charge_back(tx, &row, now, row.charged_back);
+        charge_back(tx, &row, now, row.charged_back).await?;
     }
     let account = row.account_id;
     let charge = find::views_of(tx, account, now, vec![charge]).await?.remove(0);
@@ -223,15 +223,28 @@ async fn update_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> 
 }
 
 /// Debits recovery and fee from the available balance, which may become negative, or credits both.
-pub(super) fn charge_back(tx: &Tx, row: &dispute::Model, now: Timestamp, take: bool) {
-    let sign = if take { -1 } else { 1 };
-    for (kind, activity, amount, book) in [
+pub(super) async fn charge_back(
+    tx: &Tx,
+    row: &dispute::Model,
+    now: Timestamp,
+    take: bool,
+) -> Result<(), Error> {
+    let parts = [
         (EntryKind::ChargebackRecovery, ActivityKind::Recovery, row.settlement_amount, Book::Disputes),
         (EntryKind::ChargebackFee, ActivityKind::Fee, CHARGEBACK_FEE_CENTS, Book::Fees),
-    ] {
-        let entry = Entry { account: row.account_id, kind, source: row.id.into(), now };
-        let amount = sign * amount;
-        ledger::record(tx, &entry, now.day(), amount, &[(book, -amount)]);
-        note(tx, row, now, activity, Some(amount));
+    ];
+    let entries = parts.map(|(kind, ..)| Entry { account: row.account_id, kind, source: row.id.into(), now });
+    let pairs = || entries.iter().zip(parts);
+    if take {
+        let debits: Vec<_> = pairs().map(|(entry, (_, _, amount, to))| Debit { entry, amount, to }).collect();
+        ledger::take_all(tx, &debits).await?;
+    } else {
+        for (entry, (_, _, amount, from)) in pairs() {
+            ledger::record(tx, entry, now.day(), amount, &[(from, -amount)]);
+        }
     }
+    for (_, activity, amount, _) in parts {
+        note(tx, row, now, activity, Some(if take { -amount } else { amount }));
+    }
+    Ok(())
 }

@@ -79,9 +79,7 @@ pub enum FundsSource {
 /// postings to `others`. All must sum to zero. An unbalanced entry is a bug for tests to find, so it is written as it
 /// is and shows in `ledger verify`.
 ///
-///
-/// Only for credits, and for debits that must happen whatever the balance. Any other debit checks the balance first,
-/// see [`debit`].
+/// Only for credits: see [`debit`] and [`take_all`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
     let times = if mutants::is(Mutant::CreditDoubled) { 2 } else { 1 };
@@ -130,12 +128,20 @@ pub async fn debit_all(
     if !needs_none && !covers(tx, *account, *now, draws, sum).await? {
         return Ok(Err(BalanceTooLow));
     }
-    let today = now.day();
+    take_all(tx, debits).await.map(Ok)
+}
+
+/// Makes several debits of one account at one instant whatever its balance, which may become negative.
+pub async fn take_all(tx: &Tx, debits: &[Debit<'_>]) -> Result<(), Error> {
+    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(()) };
+    let (sum, today): (i64, _) = (debits.iter().map(|debit| debit.amount).sum(), now.day());
+    // The account before its balance, as a moved clock locks them.
+    tx.lock::<account::Entity>(*account).await?;
     tx.add_at_once::<Balances>((*account, today), DEBIT_SLOT, -sum).await?;
     for Debit { entry, amount, to } in debits {
         post(tx, entry, today, -amount, &[(*to, *amount)]);
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Returns whether an account has `amount` AUD cents, at least zero. Without [`Tx::lock`] another debit may
@@ -155,8 +161,8 @@ pub async fn covers(
 }
 
 /// Returns the merchant's book, all of it or as available up to a day, without deposits that have not arrived. Credits
-/// of other units in this commit count: a unit that sees their records must see their money. Debits of [`debit_all`]
-/// count whatever their day: a request that began before midnight may come after one that began later.
+/// of other units in this commit count: a unit that sees their records must see their money. Debits count whatever their
+/// day: a request that began before midnight may come after one that began later.
 async fn available_balance(
     tx: &Tx,
     account: AccountToken,

@@ -59,13 +59,19 @@ operated! {
     async fn the_report_of_a_deposit_has_the_request_that_made_it(installed) {
         let server = installed.serve();
         let key = server.keys().0;
-        let made = |form| server.ask("POST", "/1/sandbox/deposits", Some(&key), form).ok(201);
-        let (_, deposit) = (made("amount=300"), token_of(&made("amount=500")));
-        let report = report(installed, &server, &deposit);
-        let calls = report["requests"].as_array().unwrap().iter().map(|request| &request["parameters"]["amount"]);
-        assert_eq!(calls.collect::<Vec<_>>(), ["500"]);
-        assert_eq!(report["record"]["token"], deposit.as_str());
-        assert_eq!(report["events"][0]["type"], "deposit.created");
+        let made = |form: &str| server.ask("POST", "/1/sandbox/deposits", Some(&key), form).ok(201);
+        made("amount=300");
+        for (amount, arrival) in
+            [("0500", ""), ("501", "&available_at=2099-01-01T00:00:00Z"), ("502", "&available_at=2026-01-01T00:00:00Z")]
+        {
+            let deposit = token_of(&made(&format!("amount={amount}{arrival}")));
+            let report = report(installed, &server, &deposit);
+            let calls = report["requests"].as_array().unwrap().iter().map(|request| &request["parameters"]["amount"]);
+            assert_eq!(calls.collect::<Vec<_>>(), [amount]);
+            assert_eq!(report["record"]["token"], deposit.as_str());
+            assert_eq!(report["events"][0]["type"], "deposit.created");
+            assert_eq!(report["ledger"].as_array().unwrap().len(), 2, "{report}");
+        }
         server.stopped();
     }
 

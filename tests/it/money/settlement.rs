@@ -8,6 +8,7 @@ use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
 use crate::harness::{App, Client, Database, card, charge_with, on_both, rounds, rules, token, token_of};
+use crate::transfers::over_the_balance;
 
 const OPENING: i64 = 100_000_000;
 
@@ -279,6 +280,19 @@ rules! {
         pass(app, TimeSpan::days(1)).await;
         let [paid] = &transfers(&client).await[..] else { panic!("one transfer") };
         assert_eq!((&paid["total_debits"], &paid["amount"]), (&json!(100), &json!(852)));
+    }
+
+    async fn what_a_chargeback_took_by_a_clock_ahead_is_not_paid_out(app) {
+        let client = app.client();
+        app.opens_with(0).await;
+        client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
+        let charge = token_of(&client.captured(1_000).await);
+        app.clock.set_by(TimeSpan::days(500));
+        client.post("/1/sandbox/disputes", &json!({ "charge_token": charge })).await.ok(201);
+        app.clock.set_by(TimeSpan::days(-500));
+        over_the_balance(&app.unchanged(client.transfer(952, "self")).await);
+        pass(app, TimeSpan::days(1)).await;
+        assert_eq!(transfers(&client).await, Vec::<Value>::new(), "952 of the charge, and 3,500 that the dispute took");
     }
 
     async fn however_many_workers_come_by_a_day_is_settled_once(app) {

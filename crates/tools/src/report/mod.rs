@@ -125,17 +125,24 @@ pub async fn gather(
             part.sort_by(|one, other| time(one).cmp(time(other)));
         }
     }
-    let since = time(&record).to_owned();
+    let mut since = time(&record).to_owned();
     let own = RelatedRecords::new([(list, &record)].into_iter().chain(
         refunds.iter().map(|refund| ("refunds", refund)).chain(disputes.iter().map(|one| ("disputes", one))),
     ));
     let mut events = all(server, "/1/events?", &since).await?;
     events.retain(|event| own.is_named_in(event));
+    // The view of a deposit does not say when it was made.
+    if since.is_empty()
+        && let Some(first) = events.last()
+        && first["type"].as_str().is_some_and(|name| name.ends_with(".created"))
+    {
+        time(first).clone_into(&mut since);
+    }
     let mut webhooks = all(server, "/1/webhooks?", &since).await?;
     webhooks.retain(|webhook| {
         own.is_named_in(webhook) || events.iter().any(|event| event["token"] == webhook["event_token"])
     });
-    requests.retain(|request| own.is_named_in(request) || own.may_be_made_by(request));
+    requests.retain(|request| own.is_named_in(request) || own.may_be_made_by(request, &since));
     for newest_first in [&mut events, &mut webhooks, &mut requests] {
         newest_first.reverse();
     }
@@ -189,12 +196,9 @@ pub async fn all(server: &ApiClient, path: &str, since: &str) -> Result<Vec<Valu
     Ok(records)
 }
 
-/// Returns the time at which a record was made.
+/// Returns the time at which a record was made, if it says so.
 fn time(record: &Value) -> &str {
-    ["created_at", "received_at", "available_at"]
-        .iter()
-        .find_map(|name| record[*name].as_str())
-        .unwrap_or_default()
+    ["created_at", "received_at"].iter().find_map(|name| record[*name].as_str()).unwrap_or_default()
 }
 
 struct RelatedRecords<'a> {
@@ -214,24 +218,30 @@ impl<'a> RelatedRecords<'a> {
         self.tokens.iter().any(|token| text.contains(token))
     }
 
-    /// Returns whether a request may have made one of the records: the log does not keep answers.
-    fn may_be_made_by(&self, request: &Value) -> bool {
+    /// Returns whether a request may have made one of the records: the log does not keep answers. One that does not say its time was
+    /// made at `since`.
+    fn may_be_made_by(&self, request: &Value, since: &str) -> bool {
         let route = request["route"].as_str().unwrap_or_default();
         request["method"] == "POST"
             && self.records.iter().any(|(list, record)| {
                 let is_same = |(name, sent): (&String, &Value)| match record.get(name) {
-                    Some(Value::String(shown)) => {
-                        sent.as_str() == Some(shown) || sent.is_number() && *sent.to_string() == **shown
-                    }
-                    Some(shown @ (Value::Number(_) | Value::Bool(_))) => {
-                        let text = shown.to_string();
-                        sent == shown || sent.as_str() == Some(text.as_str())
-                    }
+                    Some(Value::String(shown)) => may_be(sent, shown),
+                    Some(shown @ (Value::Number(_) | Value::Bool(_))) => may_be(sent, &shown.to_string()),
                     Some(_) | None => true,
                 };
+                let made_at = Some(time(record)).filter(|time| !time.is_empty()).unwrap_or(since);
                 route.ends_with(&format!("/{list}"))
-                    && request["created_at"] == time(record)
+                    && request["created_at"] == made_at
                     && request["parameters"].as_object().is_some_and(|sent| sent.iter().all(is_same))
             })
     }
+}
+
+/// Returns whether a parameter may have been shown so: the server accepts blanks around it, `aud` and `0400`, and the log cuts long texts.
+fn may_be(sent: &Value, shown: &str) -> bool {
+    let text = sent.as_str().map_or_else(|| sent.to_string(), |text| text.trim().to_owned());
+    let is_number = || text.parse::<i64>().is_ok_and(|number| shown.parse() == Ok(number));
+    text.eq_ignore_ascii_case(shown)
+        || text.strip_suffix('…').is_some_and(|begin| shown.starts_with(begin))
+        || is_number()
 }
