@@ -14,7 +14,7 @@ packages=$PWD/packages
 root=$(mktemp -d)
 server=
 clients=
-trap '{ [ -z "$server" ] || kill "$server"; [ -z "$clients" ] || kill -- "-$clients"; } 2>/dev/null || :; rm -rf "$root"' EXIT
+trap '{ [ -z "$server" ] || kill "$server"; [ -z "$clients" ] || pkill -s "$clients"; } 2>/dev/null || :; rm -rf "$root"' EXIT
 files=$root/files
 case $(uname -m) in
     x86_64) node=linux-x64 debian=amd64 ;;
@@ -161,12 +161,17 @@ else
 fi
 cd "$packages/.."
 
-# The clients wait often, so that they go on beside the next sections, which take no time of a door. They have a process group of their own.
+end_clients() {
+    wait "$clients" || { cat "$root/clients.log" >&2; exit 1; }
+    clients=
+    cat "$root/clients.log"
+}
+# The clients wait often, so they go on beside the next sections, unless those are judged by their time. They have a session of their own,
+# by which all that they run is found.
 if [ -x target/clients/tools/bin/python ] && command -v javac go ruby php jq | [ "$(wc -l)" = 5 ]; then
-    set -m
-    packages/clients/test.sh "$program" >"$root/clients.log" 2>&1 &
+    setsid packages/clients/test.sh "$program" </dev/null >"$root/clients.log" 2>&1 &
     clients=$!
-    set +m
+    [ "$first" = "$hangs" ] || end_clients
 else
     echo 'the clients are not tried: .ci/run installs their generators and toolchains' >&2
 fi
@@ -223,11 +228,7 @@ in_crate card-payments-tools dashboard.css | cmp - src/dashboard/dashboard.css
 in_crate card-payments-tools colours.css | cmp - src/dashboard/colours.css
 
 section clients
-if [ -n "$clients" ]; then
-    wait "$clients" || { cat "$root/clients.log" >&2; exit 1; }
-    clients=
-    cat "$root/clients.log"
-fi
+[ -z "$clients" ] || end_clients
 
 # The program as it is compiled from the crates alone, in an empty folder.
 if [ -n "${CRATES:-}" ]; then

@@ -90,7 +90,7 @@ pub mod statement_line {
             entry: Option<JournalEntryToken>,
             /// How far that zone is ahead of UTC when the statement begins.
             utc_offset: TimeSpan,
-            /// And when it ends, if the clocks of the zone are changed in between.
+            /// And when it ends, if that differs: the clocks of the zone are changed in between.
             later_utc_offset: Option<TimeSpan>,
         }
     }

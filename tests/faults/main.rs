@@ -41,27 +41,28 @@ mod webhooks;
 use std::process::ExitCode;
 use std::thread::scope;
 
-use Beside::{Itself, Nothing, Others};
 use options::{Database, Options};
 use report::Report;
+
+use self::Sharing::{AllPrograms, BothDatabases, Exclusive};
 
 /// A program.
 struct Fault {
     name: &'static str,
     on: &'static [Database],
     run: fn(&Options, Database) -> Option<Report>,
-    beside: Beside,
+    sharing: Sharing,
 }
 
-/// What a program of the short form runs beside.
+/// What a program shares the machine with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Beside {
-    /// All of these: most of their time they wait.
-    Others,
-    /// Itself on the other database, after all others: it judges how long an answer takes, and waits, too.
-    Itself,
+enum Sharing {
+    /// All programs of this kind: most of their time they wait.
+    AllPrograms,
+    /// Itself on the other database: it judges how long an answer takes, and waits most of the time.
+    BothDatabases,
     /// Nothing: it takes the whole machine, or compares two times of its own.
-    Nothing,
+    Exclusive,
 }
 
 /// A program on a database.
@@ -72,34 +73,34 @@ const SQLITE: &[Database] = &[Database::Sqlite];
 const POSTGRES: &[Database] = &[Database::Postgres];
 
 const FAULTS: &[Fault] = &[
-    Fault { name: "kills", on: BOTH, run: kills::servers, beside: Others },
-    Fault { name: "database-kills", on: POSTGRES, run: kills::databases, beside: Others },
-    Fault { name: "moves", on: BOTH, run: moves::run, beside: Others },
-    Fault { name: "nodes", on: POSTGRES, run: nodes::run, beside: Others },
-    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run, beside: Others },
-    Fault { name: "disks", on: SQLITE, run: disks::run, beside: Others },
-    Fault { name: "disks --ready", on: BOTH, run: ready::run, beside: Others },
-    Fault { name: "full-disks", on: BOTH, run: full_disks::run, beside: Others },
-    Fault { name: "webhooks", on: BOTH, run: webhooks::run, beside: Others },
-    Fault { name: "readers", on: BOTH, run: readers::run, beside: Nothing },
-    Fault { name: "clock", on: BOTH, run: clock::run, beside: Others },
-    Fault { name: "idle", on: SQLITE, run: idle::run, beside: Nothing },
-    Fault { name: "waits", on: BOTH, run: waits::run, beside: Itself },
-    Fault { name: "restores", on: BOTH, run: restores::run, beside: Nothing },
-    Fault { name: "waiters", on: BOTH, run: waiters::run, beside: Itself },
-    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, beside: Itself },
-    Fault { name: "statistics", on: POSTGRES, run: statistics::run, beside: Nothing },
-    Fault { name: "soak", on: BOTH, run: soak::run, beside: Others },
+    Fault { name: "kills", on: BOTH, run: kills::servers, sharing: AllPrograms },
+    Fault { name: "database-kills", on: POSTGRES, run: kills::databases, sharing: AllPrograms },
+    Fault { name: "moves", on: BOTH, run: moves::run, sharing: AllPrograms },
+    Fault { name: "nodes", on: POSTGRES, run: nodes::run, sharing: AllPrograms },
+    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run, sharing: AllPrograms },
+    Fault { name: "disks", on: SQLITE, run: disks::run, sharing: AllPrograms },
+    Fault { name: "disks --ready", on: BOTH, run: ready::run, sharing: AllPrograms },
+    Fault { name: "full-disks", on: BOTH, run: full_disks::run, sharing: AllPrograms },
+    Fault { name: "webhooks", on: BOTH, run: webhooks::run, sharing: AllPrograms },
+    Fault { name: "readers", on: BOTH, run: readers::run, sharing: Exclusive },
+    Fault { name: "clock", on: BOTH, run: clock::run, sharing: AllPrograms },
+    Fault { name: "idle", on: SQLITE, run: idle::run, sharing: Exclusive },
+    Fault { name: "waits", on: BOTH, run: waits::run, sharing: BothDatabases },
+    Fault { name: "restores", on: BOTH, run: restores::run, sharing: Exclusive },
+    Fault { name: "waiters", on: BOTH, run: waiters::run, sharing: BothDatabases },
+    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, sharing: BothDatabases },
+    Fault { name: "statistics", on: POSTGRES, run: statistics::run, sharing: Exclusive },
+    Fault { name: "soak", on: BOTH, run: soak::run, sharing: AllPrograms },
 ];
 
-/// Most at once, and then the others; those that are named one by one.
+/// Most at once, and then the others, one by one; without names, both databases of one that mostly waits at once.
 fn main() -> ExitCode {
     let options = &Options::parse(std::env::args().skip(1));
     let chosen = FAULTS.iter().filter(|fault| options.chooses(fault.name));
     let runs = chosen.flat_map(|fault| fault.on.iter().map(move |on| (fault, *on)));
     let runs = runs.filter(|(_, on)| options.is_on(*on));
     let run = |(fault, on): Run| (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on));
-    let (together, last): (Vec<_>, Vec<_>) = runs.partition(|(fault, _)| fault.beside == Others);
+    let (together, last): (Vec<_>, Vec<_>) = runs.partition(|(fault, _)| fault.sharing == AllPrograms);
     // Each is waited for, whatever became of the others.
     let wave = |wave: Vec<_>| {
         scope(|scope| {
@@ -109,7 +110,7 @@ fn main() -> ExitCode {
         })
     };
     let is_wave = |(fault, _): &Run, (next, _): &Run| {
-        fault.beside == Itself && fault.name == next.name && !options.names_one()
+        fault.sharing == BothDatabases && fault.name == next.name && !options.has_names()
     };
     let last = last.chunk_by(is_wave).map(<[Run]>::to_vec);
     let waves = [together].into_iter().chain(last);

@@ -61,7 +61,7 @@ impl Options {
     }
 
     /// Returns whether programs are named, which is done to measure.
-    pub fn names_one(&self) -> bool {
+    pub fn has_names(&self) -> bool {
         !self.names.is_empty()
     }
 

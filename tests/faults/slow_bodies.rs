@@ -21,7 +21,8 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let (rounds, connections) = (options.number("rounds", 1), options.number("connections", 1_024));
     let connections = usize::try_from(connections).unwrap();
     let installation = Installation::on(on)?;
-    raise_file_limit(connections);
+    // Of this run, and of one on the other database in the same process.
+    raise_file_limit(2 * connections);
     let server = installation.start();
     let mut neighbour = Neighbour::new(&server);
     neighbour.pays_for(ROUND);

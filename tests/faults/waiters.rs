@@ -32,7 +32,8 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let before = Duration::from_secs(options.number("resets", RESETS_BEFORE.as_secs()));
     let connections = usize::try_from(connections).unwrap();
     let installation = Installation::on(on)?;
-    raise_file_limit(connections);
+    // Of this run, and of one on the other database in the same process.
+    raise_file_limit(2 * connections);
     let server = installation.start();
     let key = key_to_read_events(&server);
     let waits = Attack { beginning: wait(&key), byte: None };

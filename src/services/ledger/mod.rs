@@ -128,15 +128,21 @@ pub async fn debit_all(
     if !needs_none && !covers(tx, *account, *now, draws, sum).await? {
         return Ok(Err(BalanceTooLow));
     }
-    take_all(tx, debits).await.map(Ok)
+    write_debits(tx, debits, sum).await.map(Ok)
 }
 
 /// Makes several debits of one account at one instant whatever its balance, which may become negative.
 pub async fn take_all(tx: &Tx, debits: &[Debit<'_>]) -> Result<(), Error> {
-    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(()) };
-    let (sum, today): (i64, _) = (debits.iter().map(|debit| debit.amount).sum(), now.day());
-    // The account before its balance, as a moved clock locks them.
+    let Some(Debit { entry: Entry { account, .. }, .. }) = debits.first() else { return Ok(()) };
+    // Before its balance, as everywhere.
     tx.lock::<account::Entity>(*account).await?;
+    write_debits(tx, debits, debits.iter().map(|debit| debit.amount).sum()).await
+}
+
+/// Writes debits of a locked account, with their sum.
+async fn write_debits(tx: &Tx, debits: &[Debit<'_>], sum: i64) -> Result<(), Error> {
+    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(()) };
+    let today = now.day();
     tx.add_at_once::<Balances>((*account, today), DEBIT_SLOT, -sum).await?;
     for Debit { entry, amount, to } in debits {
         post(tx, entry, today, -amount, &[(*to, *amount)]);

@@ -57,7 +57,7 @@ impl ZonedTime {
 pub struct Zone {
     /// When the statement begins.
     pub utc_offset: TimeSpan,
-    /// When it ends, if the clocks are changed in between: a statement does not say on which day.
+    /// When it ends, if that differs: clocks are changed in between, and a statement does not say on which day.
     pub later_utc_offset: Option<TimeSpan>,
 }
 
