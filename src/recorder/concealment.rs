@@ -13,6 +13,7 @@ use recording::secrets::{
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
 
+use crate::limits::BANK_ACCOUNT_DIGITS_MAX;
 use crate::params::{ReadValues, ShownValues, without_credentials};
 
 /// The published test number that a placeholder names: `{card visa 0000 AU}`.
@@ -202,7 +203,7 @@ impl ParameterPass<'_> {
             // The API shows the last three digits of an account number.
             "number" if path.contains("bank_account") || path == "number" => {
                 match text.get(digits.saturating_sub(3)..) {
-                    Some(last) if is_digits(text) && (1..=12).contains(&digits) => {
+                    Some(last) if is_digits(text) && (1..=BANK_ACCOUNT_DIGITS_MAX).contains(&digits) => {
                         format!("{}{last}", "0".repeat(digits.saturating_sub(3)))
                     }
                     _ => self.hide(path),

@@ -118,11 +118,11 @@ mod tests {
             ..theirs(4, Currency::Aud, days)
         };
         // Half past eleven by the one clock, half past twelve by the other.
-        let half_past_one = ours(4, 48_600_000);
+        let between = ours(4, 48_600_000);
         for (days, found) in
             [(-1, vec![ExceptionKind::Day]), (0, vec![]), (1, vec![]), (2, vec![ExceptionKind::Day])]
         {
-            assert_eq!(differences(half_past_one, in_spring(days)), found, "{days}");
+            assert_eq!(differences(between, in_spring(days)), found, "{days}");
         }
         let noon = ours(4, 43_200_000);
         assert_eq!(differences(noon, in_spring(1)), [ExceptionKind::Day]);

@@ -225,8 +225,10 @@ impl<'a> RelatedRecords<'a> {
         request["method"] == "POST"
             && self.records.iter().any(|(list, record)| {
                 let is_same = |(name, sent): (&String, &Value)| match record.get(name) {
-                    Some(Value::String(shown)) => may_be(sent, shown),
-                    Some(shown @ (Value::Number(_) | Value::Bool(_))) => may_be(sent, &shown.to_string()),
+                    Some(Value::String(shown)) => is_shown_as(sent, shown),
+                    Some(shown @ (Value::Number(_) | Value::Bool(_))) => {
+                        is_shown_as(sent, &shown.to_string())
+                    }
                     Some(_) | None => true,
                 };
                 let made_at = Some(time(record)).filter(|time| !time.is_empty()).unwrap_or(since);
@@ -237,8 +239,8 @@ impl<'a> RelatedRecords<'a> {
     }
 }
 
-/// Returns whether a parameter may have been shown so: the server accepts blanks around it, `aud` and `0400`, and the log cuts long texts.
-fn may_be(sent: &Value, shown: &str) -> bool {
+/// Returns whether a parameter may be shown so: the server accepts blanks around it, `aud` and `0400`, and the log cuts long texts.
+fn is_shown_as(sent: &Value, shown: &str) -> bool {
     let text = sent.as_str().map_or_else(|| sent.to_string(), |text| text.trim().to_owned());
     let is_number = || text.parse::<i64>().is_ok_and(|number| shown.parse() == Ok(number));
     text.eq_ignore_ascii_case(shown)
