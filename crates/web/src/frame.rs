@@ -53,6 +53,7 @@ const HEAD_TOO_LARGE: &str = "The head of the request is larger than 64 KiB or h
 const HOST: &str = "A request of HTTP/1.1 has exactly one Host header";
 const TRANSFER_CODING: &str = "The only Transfer-Encoding that is understood is chunked";
 const LENGTH: &str = "The Content-Length is not a number, or there are several";
+const LENGTH_AND_CODING: &str = "A request has either a Content-Length or a Transfer-Encoding";
 
 /// Returns the length of the head at the start of the bytes, once it is complete. The first `seen` bytes were searched
 /// before.
@@ -115,16 +116,17 @@ fn after_headers(
     }
     let mut lengths = values(headers, &header::CONTENT_LENGTH).map(number);
     let length = match lengths.next() {
-        None => 0,
-        Some(Some(length)) if lengths.all(|other| other == Some(length)) => length,
+        None => None,
+        Some(Some(length)) if lengths.all(|other| other == Some(length)) => Some(length),
         Some(_) => return Err((StatusCode::BAD_REQUEST, LENGTH)),
     };
     let mut codings = values(headers, &header::TRANSFER_ENCODING);
     match (codings.next(), codings.next()) {
-        (None, _) if length == 0 => Ok(InputPart::Head),
-        (None, _) => Ok(InputPart::Body(length)),
+        (None, _) => Ok(length.filter(|length| *length > 0).map_or(InputPart::Head, InputPart::Body)),
         // Transfer-Encoding is new in HTTP/1.1.
         (Some(_), _) if !is_newer => Err((StatusCode::BAD_REQUEST, NOT_HTTP)),
+        // A proxy in front may have gone by the length.
+        (Some(_), _) if length.is_some() => Err((StatusCode::BAD_REQUEST, LENGTH_AND_CODING)),
         (Some(coding), None) if coding.trim_ascii().eq_ignore_ascii_case(b"chunked") => {
             Ok(InputPart::ChunkSize)
         }
@@ -170,7 +172,6 @@ mod tests {
             ("Content-Length: 12\r\n", InputPart::Body(12)),
             ("Content-Length: 12\r\ncontent-length: 12\r\n", InputPart::Body(12)),
             ("Transfer-Encoding: Chunked \r\n", InputPart::ChunkSize),
-            ("Content-Length: 12\r\nTransfer-Encoding: chunked\r\n", InputPart::ChunkSize),
         ] {
             assert_eq!(
                 judged(&format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n")),
@@ -200,6 +201,8 @@ mod tests {
             (400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
             (400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n"),
             (400, "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            (400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            (400, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n"),
             (501, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
             (501, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n"),
             (

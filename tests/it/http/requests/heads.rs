@@ -51,6 +51,10 @@ fn every_refused_head_gets_the_documented_body_and_a_request_id() {
         (400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
         (400, "POST /1/charges HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"),
         (400, "POST /1/charges HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        (
+            400,
+            "POST /1/charges HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        ),
         (501, "POST /1/charges HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n"),
         (501, "POST /1/charges HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
         (414, &format!("GET /1/charges?{long} HTTP/1.1\r\nHost: a\r\n\r\n")),
