@@ -31,10 +31,12 @@ pub async fn record(
         &mut row.settlement_delay_days,
         changes.settlement_delay_days.and_then(|days| i32::try_from(days).ok()),
     );
-    if let Some(schedule) = changes.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule)
-    {
-        row.transfers_schedule = schedule;
-        row.settles_at = schedule.next_after(now);
+    if let Some(schedule) = changes.transfers_schedule {
+        let next = schedule.next_after(now);
+        // A later one was set by a clock that ran ahead.
+        if schedule != row.transfers_schedule || next < row.settles_at {
+            (row.transfers_schedule, row.settles_at) = (schedule, next);
+        }
     }
     if let Some(changed) = &changes.card_testing {
         let mut card_testing = row.card_testing();

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use entity::dispute::DisputeStatus;
 use entity::evidence::{self, Column};
-use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
+use entity::{AccountToken, DisputeToken, FileToken, Owned, file};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use store::Tx;
 
 use super::state::{check_answerable, effective_status};
-use super::transitions::{answer, lock_dispute};
+use super::transitions::{DisputeTime, answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
 use crate::params::values::INVALID;
@@ -50,8 +50,8 @@ pub async fn update(
         let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
-    let change =
-        Change { account: account.id(), now: account.now, id, kinds, links: Links::new(ctx, account) };
+    let (time, links) = (DisputeTime::new(ctx, account), Links::new(ctx, account));
+    let change = Change { account: account.id(), time, id, kinds, links };
     idempotency::write(ctx, caller, change, async |tx, change| change.record(tx).await).await
 }
 
@@ -65,7 +65,7 @@ pub async fn submit(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
 
 struct Change {
     account: AccountToken,
-    now: Timestamp,
+    time: DisputeTime,
     id: DisputeToken,
     kinds: Vec<ChangedKind>,
     links: Links,
@@ -77,7 +77,7 @@ impl Change {
         let lock = Some(LockType::NoKeyUpdate);
         let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
         let dispute = lock_dispute(tx, self.account, self.id).await?;
-        check_answerable(effective_status(self.now, &dispute))?;
+        check_answerable(effective_status(self.time.earliest, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
         let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
         let gone = evidence::Entity::delete_of(self.account).filter(Column::DisputeId.eq(self.id));

@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use serde_json::json;
 
 use super::open::OpenDisputeUnit;
-use super::transitions::decided;
+use super::transitions::{DisputeTime, decided};
 use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
@@ -55,11 +55,13 @@ pub async fn resolve(
     let id: DisputeToken = dispute.parse().map_err(|_| ErrorCode::NotFound)?;
     let account = find_owner(store, |account| dispute::Entity::at(account, id), |_| true).await?;
     let now = account.now(wall);
-    let decision: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
+    // Who decides by hand believes the clock.
+    let time = DisputeTime { now, earliest: now };
+    let decision: (AccountToken, DisputeToken, DisputeStatus, DisputeTime) = (account.id, id, status, time);
     let detail = json!({ "status": status });
     let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
-    let unit = store.write((decision, act), async |tx, ((account, id, status, now), act)| {
-        let dispute = decided(tx, *account, *id, *status, *now).await?;
+    let unit = store.write((decision, act), async |tx, ((account, id, status, time), act)| {
+        let dispute = decided(tx, *account, *id, *status, *time).await?;
         audit::record(tx, act)?;
         Ok(dispute)
     });

@@ -17,11 +17,11 @@ pub struct DisputeTransition {
     pub emits: EventType,
 }
 
-/// Returns the status at an instant of the account's clock: a dispute not answered in time is expired, even if no
-/// worker has processed it (`docs/decisions.md`, 212).
-pub fn effective_status(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
+/// Returns the status at an instant of the account's clock, the earliest that it may be: a dispute not answered in time is
+/// expired, even if no worker has processed it (`docs/decisions.md`, 212 and 405).
+pub fn effective_status(earliest: Timestamp, row: &dispute::Model) -> DisputeStatus {
     match row.expires_at {
-        Some(end) if end <= now => DisputeStatus::Expired,
+        Some(end) if end <= earliest => DisputeStatus::Expired,
         Some(_) | None => row.status,
     }
 }

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
 use crate::params::Params;
 use crate::services::accounts::wipe::deleted;
-use crate::services::context::{Caller, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::disputes::params::DecidedDispute;
 use crate::services::disputes::view::Dispute;
 use crate::services::due_work::work_time::WorkTime;
@@ -34,6 +34,20 @@ pub async fn accept(ctx: &Context, caller: &Caller, token: &str) -> Result<Dispu
     answer(ctx, caller, token, DisputeStatus::Accepted).await
 }
 
+/// The time of a dispute's change, by its account's clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DisputeTime {
+    pub now: Timestamp,
+    /// The earliest time that it may be, by which unanswered disputes have expired.
+    pub earliest: Timestamp,
+}
+
+impl DisputeTime {
+    pub fn new(ctx: &Context, account: &Account) -> Self {
+        Self { now: account.now, earliest: account.now_by(ctx.trusted.earliest()) }
+    }
+}
+
 /// Records the merchant's answer to a dispute.
 ///
 /// Refusals: as [`accept`].
@@ -46,11 +60,11 @@ pub(super) async fn answer(
     let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
-    let requested = (account.id(), id, to, account.now);
-    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, now)| {
+    let requested = (account.id(), id, to, DisputeTime::new(ctx, account));
+    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, time)| {
         let row = lock_dispute(tx, account, id).await?;
-        check_answerable(effective_status(now, &row))?;
-        record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+        check_answerable(effective_status(time.earliest, &row))?;
+        record_transition(tx, row, to, time.now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
     });
     let dispute = unit.await;
     crash_points::point("dispute", "move.after");
@@ -68,9 +82,9 @@ pub async fn decide(
 ) -> Result<Dispute, Error> {
     let account = &caller.account;
     let id = find::by_token(ctx, account, token).await?.id;
-    let requested = (account.id(), id, params.valid()?.status, account.now);
-    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, now)| {
-        decided(tx, account, id, to, now).await
+    let requested = (account.id(), id, params.valid()?.status, DisputeTime::new(ctx, account));
+    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, time)| {
+        decided(tx, account, id, to, time).await
     });
     unit.await
 }
@@ -83,10 +97,10 @@ pub(super) async fn decided(
     account: AccountToken,
     id: DisputeToken,
     to: DisputeStatus,
-    now: Timestamp,
+    time: DisputeTime,
 ) -> Result<Dispute, Error> {
     let mut row = lock_dispute(tx, account, id).await?;
-    row.status = effective_status(now, &row);
+    row.status = effective_status(time.earliest, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
         let left = left_after_winning(tx, &row, Some(LockType::NoKeyUpdate)).await?;
         if left.amount <= 0 {
@@ -94,7 +108,7 @@ pub(super) async fn decided(
         }
         reduce_to_remaining(tx, &mut row, left).await?;
     }
-    record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+    record_transition(tx, row, to, time.now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
 /// The remaining amount of a charge, in its currency and in AUD cents.

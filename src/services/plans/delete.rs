@@ -5,7 +5,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::plan::{self, COLUMN, Column};
 use entity::{Listed, Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use store::Tx;
 
@@ -82,6 +82,8 @@ async fn delete_batch(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
         .limit(DELETED_SUBSCRIPTIONS)
         .select_only()
         .column(subscription::Column::Id)
+        // A bill in flight may still write entries.
+        .lock(LockType::Update)
         .into_tuple()
         .all(tx)
         .await?;

@@ -17,7 +17,7 @@ use super::record_outcome::{BillPayment, BillingOutcome, record_failed_renewal};
 use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
-use crate::services::context::Context;
+use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
@@ -95,6 +95,14 @@ impl DueWork for BillingWork {
             PaymentProgress::Recorded(outcome) => work_result(&outcome),
         }
     }
+}
+
+/// Returns the caller at the time by which subscriptions are billed: one that begins while a clock is doubted is due by the same time.
+pub(super) fn at_billing_time(ctx: &Context, caller: &Caller) -> Caller {
+    let mut caller = caller.clone();
+    let now = caller.account.now_by(BillingWork::wall(ctx));
+    caller.account.now = caller.account.now.min(now);
+    caller
 }
 
 /// Returns the token of the charge that pays a bill (`docs/decisions.md`, 479). Attempts never have the same number.

@@ -6,6 +6,7 @@ use entity::subscription::{self, SubscriptionState};
 use entity::{CardToken, Rate, card, charge, customer, plan};
 use store::Tx;
 
+use super::bill::at_billing_time;
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
 use super::rows::{lock_customer, record_event};
@@ -63,6 +64,7 @@ async fn subscribe(
     new_subscription: NewPlanSubscription,
     unknown: ErrorCode,
 ) -> Result<Subscription, Error> {
+    let caller = &at_billing_time(ctx, caller);
     let account = &caller.account;
     let include_setup_fee = new_subscription.include_setup_fee.unwrap_or(true);
     let customer = new_subscription.customer_token.trim().parse().map_err(|_| unknown)?;

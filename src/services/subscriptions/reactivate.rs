@@ -4,6 +4,7 @@ use entity::charge::{self, Origin};
 use entity::{Listed, plan, subscription};
 use store::Tx;
 
+use super::bill::at_billing_time;
 use super::course::{Bill, continue_interval, restarted};
 use super::create::{order, rate_of};
 use super::find::by_token;
@@ -29,6 +30,7 @@ pub async fn reactivate(
     token: &str,
     params: Params<Reactivation>,
 ) -> Result<Subscription, Error> {
+    let caller = &at_billing_time(ctx, caller);
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let params = params.valid().map_err(Error::subscription)?;

@@ -11,6 +11,7 @@ use entity::subscription::{self, SubscriptionState};
 use entity::{Listed, Timestamp, plan};
 use store::Tx;
 
+use super::bill::BillingWork;
 use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
 use super::rows::{lock_charged, lock_customer, plan_of, put, record_event};
@@ -18,6 +19,7 @@ use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::counts;
+use crate::services::due_work::DueWork;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
@@ -49,7 +51,8 @@ pub(super) async fn pay(
     call: AuthoriseCall,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    let (task, time) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
+    let time = WorkTime::on_running_clock(caller.account.clone()).by(BillingWork::wall);
+    let task = Ctx::clone(ctx);
     let (claim, purpose) = (caller.claim.clone(), BillPayment { claim: caller.claim.clone() });
     // A customer's card is never spent.
     let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose, claim };
@@ -116,6 +119,11 @@ impl PaymentPurpose for BillPayment {
         let Some(row) = lock_charged(tx, charge.account_id, charge.id).await? else {
             return unpaid(of_charge);
         };
+        // Or at this moment.
+        let is_over = matches!(row.state, SubscriptionState::Cancelling | SubscriptionState::Cancelled);
+        if is_over && !plans::count::lock_plan(tx, row.account_id, row.plan_id).await? {
+            return unpaid(of_charge);
+        }
         if approved {
             let plan = plan_of(tx, &row).await?;
             let (subscription, event) = self.continue_subscription(tx, outcome, &row, &plan).await?;

@@ -62,7 +62,7 @@ pub(super) async fn plan_of(
     plan.ok_or_else(|| Error::internal("a subscription without its plan"))
 }
 
-/// Stores the next row of a locked subscription, the counts of its plan, and the event.
+/// Stores the next row of a locked subscription, the counts of its plan, and the event. No event follows the deletion of the plan.
 pub(super) async fn put(
     tx: &Tx,
     before: &subscription::Model,
@@ -71,9 +71,9 @@ pub(super) async fn put(
     now: Timestamp,
 ) -> Result<Subscription, Error> {
     tx.update(before, &after).await?;
-    plans::count::count_move(tx, after.account_id, after.plan_id, Some(before.state), Some(after.state))
-        .await?;
-    record_event(tx, after, emits, now)
+    let (from, to) = (Some(before.state), Some(after.state));
+    let has_plan = plans::count::count_move(tx, after.account_id, after.plan_id, from, to).await?;
+    record_event(tx, after, emits.filter(|_| has_plan), now)
 }
 
 /// Records the event with the subscription as it is now shown.

@@ -1,11 +1,18 @@
 //! Races for a bill end with one bill (`docs/decisions.md`, 185 and 188). `CARD_PAYMENTS_RACE_ROUNDS` says how often each
 //! race is run.
 
-use entity::TimeSpan;
-use futures::future::join_all;
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use crate::harness::{App, Client, Database, at_once, rounds, rules, token_of};
+use entity::{Listed, TimeSpan, subscription, subscription_entry};
+use futures::future::{join, join_all};
+use sea_orm::sea_query::LockType;
+use sea_orm::{EntityTrait, QuerySelect};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::harness::postgres::is_distributed;
+use crate::harness::{App, Client, Database, at_once, eventually, rounds, rules, token_of};
+use card_payments::error::Error;
 
 const CARD: &str = "4200000000000000";
 
@@ -16,6 +23,45 @@ async fn customer(client: &Client) -> String {
 /// Days, so that no card expires however many rounds there are.
 fn daily() -> Value {
     json!({ "interval_unit": "day" })
+}
+
+/// On SQLite units are written one after the other, and what waits on a worker its coordinator does not see.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_bill_in_flight_writes_goes_with_its_plan() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    if is_distributed() {
+        return;
+    }
+    let client = app.client();
+    let plan = client.plan(&daily()).await;
+    let subscription = client.subscribed(&plan, &customer(&client).await).await;
+    client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+    client.delete(&format!("/1/plans/{plan}")).await.ok(204);
+    let entry = subscription_entry::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
+    let next = subscription_entry::Model { id: app.ctx().ids.token(), interval_number: 2, ..entry };
+    let (locked, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let unit = (next, Arc::clone(&locked), Arc::clone(&go_on));
+    let bill = app.ctx().store.write(unit, async |tx, (next, locked, go_on)| {
+        let row = subscription::Entity::at(next.account_id, next.subscription_id);
+        row.lock(LockType::NoKeyUpdate).one(tx).await?;
+        locked.notify_one();
+        go_on.notified().await;
+        tx.append(next);
+        Ok::<_, Error>(())
+    });
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let deletion = async {
+        locked.notified().await;
+        let released = async {
+            eventually(async || app.number(waiting).await == 1).await;
+            go_on.notify_one();
+        };
+        join(app.do_due_work(), released).await;
+    };
+    join(bill, deletion).await.0.unwrap();
+    for table in ["plans", "subscriptions", "subscription_entries"] {
+        assert_eq!(app.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
+    }
 }
 
 rules! {

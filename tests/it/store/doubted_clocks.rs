@@ -123,6 +123,25 @@ async fn a_clock_that_jumped_renews_no_more_than_a_day_too_early(database: Datab
 }
 on_both!(a_clock_that_jumped_renews_no_more_than_a_day_too_early);
 
+async fn what_begins_by_a_clock_that_jumped_is_billed_as_soon_as_it_would_have_been(database: Database) {
+    let Some(app) = App::live(database).await else { return };
+    let client = app.client();
+    let plan = client.plan(&json!({ "interval_unit": "week" })).await;
+    let customer = token_of(&client.customer("4012888888881881").await);
+    let paid = client.subscribed(&plan, &customer).await;
+    app.clock.set_by(FAR);
+    client.delete(&format!("/1/subscriptions/{paid}")).await.ok(200);
+    client.put_subscription(&paid, "reactivate").await.ok(200);
+    assert_eq!(client.listed().await, 1, "its interval is paid");
+    client.subscribed(&plan, &customer).await;
+    app.clock.set_by(back(FAR));
+    app.clock.advance(TimeSpan::days(8));
+    app.do_due_work().await;
+    assert_eq!(client.listed().await, 4, "both, the newer one a day late at most");
+    app.check_books().await;
+}
+on_both!(what_begins_by_a_clock_that_jumped_is_billed_as_soon_as_it_would_have_been);
+
 rules! {
     async fn seconds_of_a_wrong_clock_destroy_nothing_and_double_nothing(app) {
         let (client, card) = lived(app).await;
@@ -208,6 +227,31 @@ rules! {
         assert_eq!(kept(app).await[1], 0);
         let again = clock_record::confirm(&app.ctx().store, app.clock.now()).await.unwrap();
         assert_eq!(again.expected, None);
+    }
+
+    async fn a_dispute_is_answered_until_its_time_is_over_by_a_clock_that_is_believed(app) {
+        let client = app.client();
+        let mut disputes = Vec::new();
+        for _ in 0..4 {
+            disputes.push(token_of(&client.disputed(400).await));
+        }
+        let answered = async |dispute: &str| {
+            let evidence = json!({ "additional_evidence_text": "Sent by post." });
+            client.put(&format!("/1/disputes/{dispute}/evidence"), &evidence).await
+        };
+        app.clock.set_by(FAR);
+        app.do_due_work().await;
+        assert!(is_doubted(app));
+        answered(&disputes[0]).await.ok(200);
+        client.post(&format!("/1/disputes/{}/evidence", disputes[0]), &json!({})).await.ok(200);
+        client.post(&format!("/1/disputes/{}/accept", disputes[1]), &json!({})).await.ok(200);
+        client.decide(&disputes[2], "resolved").await.ok(200);
+        pass(app, 25).await;
+        assert!(!is_doubted(app));
+        let late = client.get(&format!("/1/disputes/{}", disputes[3])).await.ok(200);
+        assert_eq!(late["status"], "expired");
+        answered(&disputes[3]).await.refused(400, "dispute_already_resolved");
+        app.check_books().await;
     }
 
     async fn testers_move_their_clocks_all_the_same(app) {
