@@ -64,14 +64,18 @@ impl PurgeUnit {
         // Webhooks first: no webhook outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
         counts::subtract(tx, self.account.id, Counted::Webhooks, webhooks);
-        let events = if webhooks == PURGE_BATCH {
+        // Others may have deleted a part of the batch, with their endpoint.
+        let oldest = self.oldest::<webhook::Entity>(webhook::Column::CreatedAt);
+        let oldest = oldest.select_only().column(webhook::Column::CreatedAt).into_tuple::<Timestamp>();
+        let has_old_webhook = oldest.one(tx).await?.is_some_and(|oldest| oldest <= self.long_ago());
+        let events = if has_old_webhook {
             0
         } else {
             self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
         };
         counts::subtract(tx, self.account.id, Counted::Events, events);
         self.delete_logged(tx).await?;
-        if webhooks < PURGE_BATCH && events < PURGE_BATCH {
+        if !has_old_webhook && events < PURGE_BATCH {
             self.reschedule(tx).await?;
         }
         Ok(webhooks + events)
@@ -104,17 +108,24 @@ impl PurgeUnit {
         Ok(())
     }
 
-    /// Deletes the oldest rows. Ids are in the order of time, so these are the first ones of the primary key.
+    /// Deletes a batch of the oldest rows.
     async fn delete_oldest<E: Listed>(&self, tx: &Tx, created_at: E::Column) -> Result<u64, Error> {
-        let mut rows = E::owned_by(self.account.id);
-        if let Some((from, to)) = self.dated_behind {
-            let offset = self.account.clock_offset;
-            rows = rows.filter(created_at.between(from + offset, to + offset).not());
-        }
-        let oldest = rows.order_by_asc(E::ID).limit(PURGE_BATCH).select_only().column(E::ID).into_query();
-        let long_ago = self.now.last_midnight() - self.kept;
-        let gone =
-            E::delete_of(self.account.id).filter(E::ID.in_subquery(oldest)).filter(created_at.lte(long_ago));
-        Ok(gone.exec(tx).await?.rows_affected)
+        let oldest = self.oldest::<E>(created_at).limit(PURGE_BATCH).select_only().column(E::ID).into_query();
+        let gone = E::delete_of(self.account.id).filter(E::ID.in_subquery(oldest));
+        Ok(gone.filter(created_at.lte(self.long_ago())).exec(tx).await?.rows_affected)
+    }
+
+    /// Selects the rows that may go, the oldest first. Ids are in the order of time, so these are the first ones of the primary key.
+    fn oldest<E: Listed>(&self, created_at: E::Column) -> Select<E> {
+        let offset = self.account.clock_offset;
+        let rows = E::owned_by(self.account.id).apply_if(self.dated_behind, |rows, (from, to)| {
+            rows.filter(created_at.between(from + offset, to + offset).not())
+        });
+        rows.order_by_asc(E::ID)
+    }
+
+    /// Returns the date up to which rows are deleted.
+    fn long_ago(&self) -> Timestamp {
+        self.now.last_midnight() - self.kept
     }
 }

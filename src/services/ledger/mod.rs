@@ -177,14 +177,17 @@ async fn available_balance(
 ) -> Result<i64, Error> {
     let arriving = SimpleExpr::SubQuery(None, Box::new(pending_deposits(account, now, up_to).into()));
     let rows = balance::Entity::owned_by(account)
-        .apply_if(up_to, |rows, day| {
-            rows.filter(balance::Column::AvailableOn.lte(day).or(balance::Column::Slot.eq(DEBIT_SLOT)))
-        })
+        .apply_if(up_to, |rows, day| rows.filter(is_available_on(day)))
         .select_only()
         .column_as(sum_of(balance::Column::Amount.into_expr()).sub(arriving), "arrived");
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();
     let counts = |of: AccountToken, day: Day| of == account && up_to.is_none_or(|last| day <= last);
     Ok(written + tx.added::<Balances>(|(of, day)| counts(*of, *day)))
+}
+
+/// Returns the condition of a sum that is available on a day. Debits are, whatever theirs.
+fn is_available_on(day: Day) -> SimpleExpr {
+    balance::Column::AvailableOn.lte(day).or(balance::Column::Slot.eq(DEBIT_SLOT))
 }
 
 /// Selects the sum of deposits that have not arrived: all, or those that arrive later today and are in today's balance
@@ -246,11 +249,10 @@ fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
 
 /// Returns the account's balance: available today, and pending.
 pub async fn balance(ctx: &Context, account: &Account) -> Result<Balance, Error> {
-    use balance::Column::{Amount, AvailableOn};
-
     let arriving = pending_deposits(account.id(), account.now, Some(account.now.day()));
     let rows = balance::Entity::owned_by(account.id());
-    read_balance(ctx, rows, (&Amount, &AvailableOn), account.now.day(), arriving).await
+    let is_available = is_available_on(account.now.day());
+    read_balance(ctx, rows, balance::Column::Amount, is_available, arriving).await
 }
 
 /// Returns the account's balance as it was at the end of a second, by the postings up to then; the present one without an instant
@@ -272,7 +274,7 @@ pub async fn balance_at(
     arriving.and_where(deposit::COLUMN.created_at.lte(at));
     let rows =
         posting::Entity::owned_by(account.id()).filter(InBook.eq(Book::Merchant)).filter(is_posted_by(at));
-    read_balance(ctx, rows, (&Amount, &AvailableOn), at.day(), arriving).await
+    read_balance(ctx, rows, Amount, AvailableOn.lte(at.day()), arriving).await
 }
 
 /// Returns the condition of a posting whose entry was made at an instant or before it.
@@ -288,21 +290,21 @@ fn is_posted_by(at: Timestamp) -> SimpleExpr {
     Expr::exists(entry.into_query())
 }
 
-/// Sums amounts by the days from which they are available. Deposits that arrive later today are pending.
-async fn read_balance<E: EntityTrait, C: ColumnTrait>(
+/// Sums the amounts that are available, and those that are not. Deposits that arrive later today are pending.
+async fn read_balance<E: EntityTrait>(
     ctx: &Context,
     rows: Select<E>,
-    (amount, available_on): (&C, &C),
-    today: Day,
+    amount: impl ColumnTrait,
+    is_available: SimpleExpr,
     arriving: SelectStatement,
 ) -> Result<Balance, Error> {
     let sum_where =
         |condition: SimpleExpr| sum_of(Expr::case(condition, amount.into_expr()).finally(0).into());
     let (in_days, arriving, pending) = rows
         .select_only()
-        .column_as(sum_where(available_on.into_expr().lte(today.number())), "in_days")
+        .column_as(sum_where(is_available.clone()), "in_days")
         .column_as(SimpleExpr::SubQuery(None, Box::new(arriving.into())), "arriving")
-        .column_as(sum_where(available_on.into_expr().gt(today.number())), "pending")
+        .column_as(sum_where(is_available.not()), "pending")
         .into_tuple::<(i64, i64, i64)>()
         .one(ctx.store.read())
         .await?

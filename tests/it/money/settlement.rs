@@ -193,6 +193,18 @@ rules! {
         assert_eq!(transfers(&client).await.len(), 3);
     }
 
+    async fn a_schedule_that_was_set_by_a_clock_ahead_is_right_once_it_is_set_again(app) {
+        let client = app.client();
+        let daily = || client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 }));
+        app.clock.set_by(TimeSpan::days(500));
+        daily().await;
+        app.clock.set_by(TimeSpan::days(-500));
+        client.captured(400).await;
+        daily().await;
+        pass(app, TimeSpan::days(1)).await;
+        assert_eq!(transfers(&client).await.len(), 1);
+    }
+
     async fn an_account_that_may_not_be_paid_or_has_no_bank_account_waits(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0, "transfers_enabled": false })).await;
@@ -290,6 +302,7 @@ rules! {
         app.clock.set_by(TimeSpan::days(500));
         client.post("/1/sandbox/disputes", &json!({ "charge_token": charge })).await.ok(201);
         app.clock.set_by(TimeSpan::days(-500));
+        assert_eq!(client.balance().await, (952 - 3_500, 0));
         over_the_balance(&app.unchanged(client.transfer(952, "self")).await);
         pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await, Vec::<Value>::new(), "952 of the charge, and 3,500 that the dispute took");
