@@ -219,7 +219,7 @@ pub enum ConfigError {
     #[error("CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY must differ")]
     SameKeys,
     /// A malformed key.
-    #[error("{0} must be 8 to 100 visible characters")]
+    #[error("{0} must be 8 to 100 visible characters, the last of them no colon")]
     Key(&'static str),
     /// A key in quotes that no shell has removed.
     #[error(
@@ -326,7 +326,10 @@ impl Secrets {
 
 /// Whether a text can be an API key (`docs/decisions.md`, 58).
 pub fn is_key(text: &str) -> bool {
-    (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    // A colon ends the user of HTTP Basic.
+    (8..=100).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && !text.ends_with(':')
 }
 
 fn is_quoted(text: &str) -> bool {

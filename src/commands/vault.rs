@@ -1,8 +1,10 @@
 //! `card-payments vault ...`: the keys that encrypt stored data.
 
 use std::error::Error;
+use std::fs;
 use std::path::PathBuf;
 
+use base::secret::Secret;
 use base::secret_shares::split;
 use base::{durable_fs, secret};
 use card_payments::app;
@@ -96,14 +98,27 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
                 return Err(format!("{} exists: name another folder", there.display()).into());
             }
             durable_fs::create_folder(&to).map_err(|error| format!("{}: {error}", to.display()))?;
+            write_shares(&shares, &files)?;
             let mut printer = Printer::new(json);
-            for ((share, file), n) in shares.iter().zip(&files).zip(1..) {
-                secret::write_secret_file(file, share)
-                    .map_err(|error| format!("{}: {error}", file.display()))?;
+            for (file, n) in files.iter().zip(1..) {
                 let file = file.display().to_string();
                 printer.print(&json!({ "share": n, "file": file }), &format_args!("share {n}: {file}"));
             }
             printer.end()
         }
     }
+}
+
+/// Writes a file a share, or none: a part of the shares would be left to nobody.
+fn write_shares(shares: &[Secret], files: &[PathBuf]) -> Result<(), String> {
+    for (n, (share, file)) in shares.iter().zip(files).enumerate() {
+        if let Err(error) = secret::write_secret_file(file, share) {
+            for written in &files[..n] {
+                // The first error is told.
+                let _ = fs::remove_file(written);
+            }
+            return Err(format!("{}: {error}", file.display()));
+        }
+    }
+    Ok(())
 }

@@ -147,7 +147,7 @@ operated! {
             ("configuration", "CARD_PAYMENTS_RETENTION_DAYS: 5 is not in 30..=36500"),
             ("configuration", "CARD_PAYMENTS_TRUSTED_PROXIES: "),
             ("configuration", "CARD_PAYMENTS_ENVIRONMENT: is none of test, live"),
-            ("configuration", "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters"),
+            ("configuration", "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters, the last of them no colon"),
             ("configuration", "/nowhere/identity.pem: "),
             ("configuration", "CARD_PAYMENTS_LOG: error parsing level filter"),
             ("keys", "CARD_PAYMENTS_VAULT_KEY: vault key 1 is not id:base64"),

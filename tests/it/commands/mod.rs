@@ -138,7 +138,7 @@ operated! {
         installed.without("SECRET_KEY");
         installed.refuses(&create(&[]), "Publishable key is somebody's already");
         installed.with("SECRET_KEY", "short");
-        installed.refuses(&create(&[]), "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters");
+        installed.refuses(&create(&[]), "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters, the last of them no colon");
         assert_eq!(rows(installed).await, before);
         installed.with("SECRET_KEY", "sk_of_the_operator");
         let server = installed.serve();

@@ -206,7 +206,7 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
     let not_found = format!("{missing}: No such file or directory (os error 2)");
     let quoted = "CARD_PAYMENTS_SECRET_KEY is in quotes, which would be a part of the key (a file of variables for containers keeps \
         them): remove them";
-    let short = "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters";
+    let short = "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters, the last of them no colon";
     let required = |name: &str| format!("CARD_PAYMENTS_{name} is required in the live environment");
     let live = ("ENVIRONMENT", "live");
     let named = ("ACQUIRER", "simulator");
@@ -230,6 +230,7 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
         (vec![("SECRET_KEY", "short")], short.into()),
         (vec![("SECRET_KEY", "\"sk_test_0123456789\"")], quoted.into()),
         (vec![("SECRET_KEY", "with a space")], short.into()),
+        (vec![("SECRET_KEY", "with_a_colon:")], short.into()),
         (
             vec![("SECRET_KEY", "given_secret"), ("SECRET_KEY_FILE", missing)],
             "CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_SECRET_KEY_FILE are both set".into(),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -161,6 +162,12 @@ operated! {
         let split = |threshold| [&further[..], &[threshold, "--to", exists.to_str().unwrap()]].concat();
         installed.refuses(&split("2"), &format!("{} exists: name another folder", shares[0]));
         installed.refuses(&split("4"), "the threshold is more than there are shares: nobody could make up the key");
+        let others = installed.data.path().join("further");
+        fs::create_dir(&others).unwrap();
+        symlink("nowhere", others.join("share-3")).unwrap();
+        let all = [&further[..], &["2", "--to", others.to_str().unwrap()]].concat();
+        installed.refuses(&all, &format!("{}: File exists (os error 17)", others.join("share-3").display()));
+        assert_eq!(fs::read_dir(&others).unwrap().count(), 1, "all shares, or none");
     }
 
     async fn a_key_that_nobody_has_seen_takes_the_place_of_one_that_was_known(installed) {
