@@ -50,8 +50,17 @@ struct Paused {
     kept: usize,
     free: Arc<Semaphore>,
     fresh: Duration,
-    /// Whether a new connection waits for the next one that can be interrupted.
-    is_wanted: bool,
+    wanted: Wanted,
+}
+
+/// What a new connection waits for that has interrupted none yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Nothing,
+    /// The next connection that can be interrupted.
+    Pause,
+    /// The first reading of this one, which has paused for longest: its request may have arrived.
+    Reading(u64),
 }
 
 /// Connections in the order in which they paused.
@@ -62,11 +71,14 @@ type Queue = BTreeMap<u64, Interruption>;
 struct Interruption {
     since: Instant,
     signal: Arc<Notify>,
+    is_read: bool,
 }
 
 /// The reason why a connection can be interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pause {
+    /// It has just come: nobody knows yet whether its request has arrived.
+    New,
     /// It has no request in flight. It is closed.
     Idle,
     /// Its client does not read the answer. It is closed.
@@ -117,7 +129,7 @@ impl Connections {
         self.paused().waits
     }
 
-    /// Waits for a slot for a new connection, which counts as idle.
+    /// Waits for a slot for a new connection, which counts as idle once it was read.
     pub async fn slot(self: &Arc<Self>) -> Arc<ConnectionSlot> {
         let free = Arc::clone(&self.free);
         let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
@@ -126,7 +138,7 @@ impl Connections {
             self.paused().make_room();
             // The semaphore is never closed.
             let permit = free.acquire_owned().await.ok();
-            self.paused().is_wanted = false;
+            self.paused().wanted = Wanted::Nothing;
             permit
         };
         let slot = ConnectionSlot {
@@ -137,7 +149,7 @@ impl Connections {
             pause: Mutex::default(),
             _permit: permit,
         };
-        slot.becomes_idle();
+        slot.pauses(Pause::New, &slot.ends);
         Arc::new(slot)
     }
 
@@ -149,7 +161,7 @@ impl Connections {
 impl Paused {
     fn new(kept: usize, free: Arc<Semaphore>, fresh: Duration) -> Self {
         let (idle, unread, waiting) = Default::default();
-        Self { count: 0, idle, unread, waiting, waits: 0, kept, free, fresh, is_wanted: false }
+        Self { count: 0, idle, unread, waiting, waits: 0, kept, free, fresh, wanted: Wanted::Nothing }
     }
 
     /// Interrupts a connection, or the next one that pauses.
@@ -157,13 +169,29 @@ impl Paused {
         let is_fresh = self.idle.values().next().is_none_or(|idle| idle.since.elapsed() < self.fresh);
         if is_fresh && self.end_wait() {
             // The request is answered first: until then the connection is wanted.
-            self.is_wanted = true;
+            self.wanted = Wanted::Pause;
+        } else {
+            self.interrupt();
+        }
+    }
+
+    /// Interrupts the connection that has been idle for longest, or one whose client does not read; else says what is wanted.
+    fn interrupt(&mut self) {
+        if let Some((number, _)) = self.idle.first_key_value().filter(|(_, idle)| !idle.is_read) {
+            self.wanted = Wanted::Reading(*number);
             return;
         }
         let next = self.idle.pop_first().or_else(|| self.unread.pop_first());
-        self.is_wanted = next.is_none();
+        self.wanted = if next.is_some() { Wanted::Nothing } else { Wanted::Pause };
         if let Some((_, next)) = next {
             next.signal.notify_one();
+        }
+    }
+
+    /// Goes on where the first reading of a connection was waited for.
+    fn after_reading(&mut self, number: u64) {
+        if self.wanted == Wanted::Reading(number) {
+            self.interrupt();
         }
     }
 
@@ -180,22 +208,23 @@ impl Paused {
     /// Adds a connection, or interrupts it where it is wanted. Returns its number.
     fn add(&mut self, pause: Pause, signal: Arc<Notify>) -> u64 {
         self.count += 1;
-        if self.is_wanted && pause == Pause::Idle {
-            self.is_wanted = false;
+        if self.wanted == Wanted::Pause && pause == Pause::Idle {
+            self.wanted = Wanted::Nothing;
             signal.notify_one();
             return self.count;
         }
         let queue = match pause {
-            Pause::Idle => &mut self.idle,
+            Pause::New | Pause::Idle => &mut self.idle,
             Pause::Unread => &mut self.unread,
             Pause::Waiting(client) => {
                 self.waits += 1;
                 self.waiting.entry(client).or_default()
             }
         };
-        queue.insert(self.count, Interruption { since: Instant::now(), signal });
+        let is_read = pause != Pause::New;
+        queue.insert(self.count, Interruption { since: Instant::now(), signal, is_read });
         let number = self.count;
-        if self.is_wanted {
+        if self.wanted == Wanted::Pause {
             self.make_room();
         } else if self.free.available_permits() + self.idle.len() < self.kept {
             // Nobody has to wait until a request is answered.
@@ -204,19 +233,29 @@ impl Paused {
         number
     }
 
-    /// Removes a connection, unless it was interrupted.
-    fn remove(&mut self, pause: Pause, number: u64) {
+    /// Removes a connection. Returns false if it was interrupted.
+    fn remove(&mut self, pause: Pause, number: u64) -> bool {
         match pause {
-            Pause::Idle => drop(self.idle.remove(&number)),
-            Pause::Unread => drop(self.unread.remove(&number)),
+            Pause::New | Pause::Idle => self.idle.remove(&number).is_some(),
+            Pause::Unread => self.unread.remove(&number).is_some(),
             Pause::Waiting(client) => {
-                let Some(queue) = self.waiting.get_mut(&client) else { return };
-                self.waits -= usize::from(queue.remove(&number).is_some());
+                let Some(queue) = self.waiting.get_mut(&client) else { return false };
+                let waited = queue.remove(&number).is_some();
+                self.waits -= usize::from(waited);
                 if queue.is_empty() {
                     self.waiting.remove(&client);
                 }
+                waited
             }
         }
+    }
+
+    /// Marks a new connection as idle since it has come. Without effect if it was interrupted.
+    fn set_read(&mut self, number: u64) {
+        if let Some(idle) = self.idle.get_mut(&number) {
+            idle.is_read = true;
+        }
+        self.after_reading(number);
     }
 }
 
@@ -231,9 +270,14 @@ impl ConnectionSlot {
         self.pauses(Pause::Idle, &self.ends);
     }
 
-    /// Marks the connection as busy: a request has arrived.
-    pub fn becomes_busy(&self) {
-        self.resumes(&mut lock(&self.pause));
+    /// Marks the connection as busy: a request has arrived. Returns false if it was interrupted before: then no request may begin.
+    pub fn becomes_busy(&self) -> bool {
+        let mut pause = lock(&self.pause);
+        let Some((why, number)) = pause.take() else { return true };
+        let mut paused = self.connections.paused();
+        let goes_on = paused.remove(why, number);
+        paused.after_reading(number);
+        goes_on
     }
 
     /// Marks whether the client reads its answer. While the connection serves a request, that one decides.
@@ -266,6 +310,11 @@ impl ConnectionSlot {
         if pause.is_some_and(|(pause, _)| pause == why) {
             return;
         }
+        if let (Some((Pause::New, number)), Pause::Idle) = (*pause, why) {
+            *pause = Some((why, number));
+            self.connections.paused().set_read(number);
+            return;
+        }
         self.resumes(&mut pause);
         *pause = Some((why, self.connections.paused().add(why, Arc::clone(signal))));
     }
@@ -279,7 +328,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.becomes_busy();
+        self.resumes(&mut lock(&self.pause));
     }
 }
 
@@ -336,11 +385,15 @@ mod tests {
         let connections = Connections::new(3);
         let (first, second, third) =
             (connections.slot().await, connections.slot().await, connections.slot().await);
+        for slot in [&third, &second, &first] {
+            slot.becomes_idle();
+        }
         first.becomes_busy();
         first.becomes_idle();
         let mut fourth = Box::pin(connections.slot());
         assert!(fourth.as_mut().now_or_never().is_none());
         assert_eq!((is_ended(&first), is_ended(&second), is_ended(&third)), (false, true, false));
+        assert!(!second.becomes_busy(), "no request of it begins any more");
         drop(second);
         assert!(fourth.now_or_never().is_some());
         assert_eq!(connections.taken(), (2, 3));
@@ -360,6 +413,25 @@ mod tests {
         next.becomes_busy();
         next.becomes_idle();
         assert!(!is_ended(&next), "nobody waits any more");
+    }
+
+    #[tokio::test]
+    async fn a_new_connection_is_read_before_it_makes_room() {
+        let connections = Connections::new(2);
+        let (first, second) = (connections.slot().await, connections.slot().await);
+        second.becomes_idle();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none());
+        assert_eq!((is_ended(&first), is_ended(&second)), (false, false), "the first one is read before");
+        assert!(first.becomes_busy(), "its request had arrived");
+        assert_eq!((is_ended(&first), is_ended(&second)), (false, true));
+        drop(second);
+        let third = next.now_or_never().unwrap_or_else(|| unreachable!("there is room"));
+        first.becomes_idle();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none() && !is_ended(&first) && !is_ended(&third));
+        third.becomes_idle();
+        assert_eq!((is_ended(&first), is_ended(&third)), (false, true), "it has been idle for longest");
     }
 
     fn of_network(address: Ipv4Addr) -> Pause {
@@ -382,6 +454,7 @@ mod tests {
         let connections = Connections::with_fresh(4, Duration::ZERO);
         let slots =
             [(); 4].map(|()| connections.slot().now_or_never().unwrap_or_else(|| unreachable!("free")));
+        slots[3].becomes_idle();
         let waits = [
             of_network(Ipv4Addr::UNSPECIFIED),
             of_network(Ipv4Addr::LOCALHOST),

@@ -119,7 +119,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
             Ok(Some(length)) => frame::after_head(&self.buffer[..length]).map(|part| (length, part)),
             Err(refused) => Err(refused),
         };
-        self.slot.becomes_busy();
+        if !self.slot.becomes_busy() {
+            self.buffer.clear();
+            self.next = InputPart::End;
+            return false;
+        }
         self.seen = 0;
         (self.passed, self.next) = part.unwrap_or_else(|refused| (self.refuse(refused), InputPart::Refused));
         true

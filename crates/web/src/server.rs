@@ -150,9 +150,10 @@ pub async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     };
     // How a connection ends is up to the client.
     tokio::select! {
-        _ = connection.as_mut() => return,
-        // It was idle: a new connection gets its slot.
+        biased;
+        // It was idle: a new connection gets its slot, and no request begins any more.
         () = ends.notified() => return,
+        _ = connection.as_mut() => return,
         () = client_gone => return,
         _ = phase.wait_for(|phase| *phase == ServerPhase::Closing) => {}
     }
