@@ -1,5 +1,5 @@
-//! Idempotency-Keys and the responses kept under them (`docs/decisions.md`, 65). Rows are added, never changed, and removed a
-//! day later.
+//! Idempotency-Keys and the responses kept under them (`docs/decisions.md`, 65). Rows are added, never changed but for the date of a
+//! key whose response was learnt later, and removed a day later.
 
 /// Claimed keys.
 pub mod idempotency_key {

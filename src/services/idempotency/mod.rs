@@ -1,7 +1,7 @@
 //! One effect for each Idempotency-Key (`docs/decisions.md`, 66). A request claims its key in the transaction of its
-//! first change and stores its response in the transaction of its last; both rows are only inserted. The primary key
-//! decides between concurrent requests; one that loses, or is refused because another was faster, then reads the
-//! other's response.
+//! first change and stores its response in the transaction of its last; both rows are only inserted, but for the date of
+//! a key whose outcome a worker learns later. The primary key decides between concurrent requests; one that loses, or is
+//! refused because another was faster, then reads the other's response.
 
 pub mod claim;
 
@@ -317,6 +317,14 @@ async fn find_claimed(
 /// Releases the key of a request that changed nothing.
 pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
     Ok(tx.defer_update(delete_key(account, hash)).await?)
+}
+
+/// Dates a key as if it were claimed then.
+pub async fn date_key(tx: &Tx, account: AccountToken, hash: &[u8], at: Timestamp) -> Result<(), Error> {
+    let key = idempotency_key::Entity::update_of(account)
+        .filter(idempotency_key::Column::Hash.eq(hash))
+        .col_expr(idempotency_key::Column::CreatedAt, Expr::value(at.millis()));
+    Ok(tx.defer_update(key).await?)
 }
 
 /// Returns the instant up to which claimed keys are past their retention. They are dated by the latest time that may have been

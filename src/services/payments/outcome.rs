@@ -75,6 +75,8 @@ pub(in crate::services) struct PaymentOutcome {
     /// Whether the simulated cardholder disputes the charge once it is captured.
     disputed: bool,
     vault: Arc<Vault>,
+    /// The latest time that may be now, if a worker has learnt the outcome of another's call.
+    recovered_at: Option<Timestamp>,
 }
 
 impl PaymentOutcome {
@@ -89,7 +91,9 @@ impl PaymentOutcome {
         let disputed = is_disputed(ctx, &row, &result);
         let settlement_delay_days = time.account().settings().settlement_delay_days;
         let vault = Arc::clone(&ctx.vault);
-        Self { row, result, now: time.now(ctx), token, settlement_delay_days, disputed, vault }
+        let recovered_at = (row.attempt > row.call).then(|| ctx.trusted.latest());
+        let now = time.now(ctx);
+        Self { row, result, now, token, settlement_delay_days, disputed, vault, recovered_at }
     }
 
     /// Returns whether the card was accepted.
@@ -102,11 +106,16 @@ impl PaymentOutcome {
         self.disputed.then(|| self.row.captured_as.unwrap_or(self.row.id))
     }
 
-    /// Keeps the response for repeated requests with the key of this hash.
+    /// Keeps the response for repeated requests with the key of this hash. The time for which an answer is kept begins when it is
+    /// learnt, perhaps days after the request.
     ///
     /// Refusals: `idempotency_key_in_use`.
-    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) -> Result<(), Error> {
-        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response)
+    pub async fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) -> Result<(), Error> {
+        let account = self.row.account_id;
+        if let Some(at) = self.recovered_at {
+            idempotency::date_key(tx, account, hash, at).await?;
+        }
+        idempotency::store_response(tx, &self.vault, account, hash, response)
     }
 }
 
@@ -200,7 +209,7 @@ pub(super) async fn follow(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Mode
     let shows_another = rules(row.origin).is_bill && outcome.is_approved();
     if let Some(hash) = row.claim.as_ref().filter(|_| !shows_another) {
         match kept_result(&outcome.result, row, &shown) {
-            Some(result) => outcome.keep_response(tx, hash, &result.response()?)?,
+            Some(result) => outcome.keep_response(tx, hash, &result.response()?).await?,
             None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }

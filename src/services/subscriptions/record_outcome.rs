@@ -162,7 +162,7 @@ impl BillPayment {
         entries::record(tx, &after, plan, &bill, outcome.row.id, outcome.now);
         let subscription = put(tx, before, after, step.emits, outcome.now).await?;
         if let Some(claim) = &self.claim {
-            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?)?;
+            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?).await?;
         }
         Ok((subscription, step.emits))
     }

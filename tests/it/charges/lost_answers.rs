@@ -242,6 +242,30 @@ rules! {
     }
 }
 
+rules! {
+    async fn an_answer_that_is_learnt_days_later_is_kept_for_24_hours_more(app, acquirer) {
+        let client = &app.client();
+        let path = format!("/1/charges/{}/capture", client.authorised(400).await);
+        let request =
+            KeyedRequest { client, method: Method::PUT, path, body: json!({}), key: "silence".into() };
+        acquirer.carry(CallFault::Call);
+        request.sent().await.refused(502, "gateway_error");
+        app.clock.advance(TimeSpan::days(2));
+        app.do_due_work().await;
+        request.sent().await.refused(409, "idempotency_key_in_use");
+        acquirer.carry(CallFault::Both);
+        app.clock.advance(TimeSpan::hours(1));
+        app.do_due_work().await;
+        app.clock.advance(TimeSpan::hours(23));
+        app.do_due_work().await;
+        let captured = request.is_done().await;
+        assert_eq!(captured["captured"], true);
+        app.clock.advance(TimeSpan::hours(1));
+        app.do_due_work().await;
+        assert_eq!(app.number("SELECT COUNT(*) FROM idempotency_answers").await, 0);
+    }
+}
+
 /// What stands at the acquirer and in none of our books, and the other way round.
 pub async fn compared(app: &App, acquirer: &FlakyAcquirer) -> (usize, usize) {
     let db = app.ctx().store.read();
