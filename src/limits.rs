@@ -273,6 +273,10 @@ pub const WALLET_TIMEOUT: Duration = Duration::from_secs(15);
 /// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
 /// for credits.
 pub const DEBIT_SLOT: i32 = 32;
+/// How long a worker rests after a look for due work that has found nothing.
+pub const DUE_REST: Duration = Duration::from_secs(1);
+/// The same for work that only removes what nobody is shown any more.
+pub const TIDY_REST: Duration = Duration::from_secs(10);
 /// The number of due items that are read at a time.
 pub const DUE_BATCH: u64 = 100;
 /// The number of due items of a kind that a process works on at once.

@@ -2,6 +2,7 @@
 //! claimed by compare-and-set on its own row.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use base::trace::{self, Span};
 use entity::{AccountToken, Owned, Timestamp, account};
@@ -17,8 +18,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
 use crate::limits::{
-    DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX, DUE_POLL_PAUSE,
-    DUE_STEPPED_OVER_MAX,
+    DUE_BATCH, DUE_FAILED_REST, DUE_IN_FLIGHT_MAX, DUE_IN_FLIGHT_OF_AN_ACCOUNT_MAX, DUE_POLL_PAUSE, DUE_REST,
+    DUE_STEPPED_OVER_MAX, TIDY_REST,
 };
 use crate::services::accounts::{keys, wipe};
 use crate::services::context::{Account, Context, Ctx};
@@ -39,6 +40,8 @@ pub const FAILURES: &str = "card_payments_due_work_failures_total";
 pub struct DueWorkKind {
     /// The name, for metrics.
     pub name: &'static str,
+    /// How long a worker rests after a look that has found nothing.
+    pub rest: Duration,
     run: for<'a> fn(&'a Ctx) -> WorkFuture<'a, usize>,
     backlog: for<'a> fn(&'a Context) -> WorkFuture<'a, u64>,
     /// `None` if the kind does not depend on the accounts' clocks.
@@ -62,6 +65,7 @@ macro_rules! of_no_account {
     ($name:literal, $time:path, $due:path, $work:path) => {
         DueWorkKind {
             name: $name,
+            rest: TIDY_REST,
             run: |ctx| each(ctx, $name, $due($time(ctx)), |row| $work(ctx, row)).boxed(),
             backlog: |ctx| count(ctx, [$due($time(ctx))]).boxed(),
             ahead: None,
@@ -123,12 +127,12 @@ pub const UNSETTLED_CHARGES: DueWorkKind =
 
 /// Webhooks to deliver. A moved clock sends none: it makes them due.
 pub const WEBHOOKS: DueWorkKind =
-    DueWorkKind { name: "webhook", run: deliver, backlog: waiting, ahead: None };
+    DueWorkKind { name: "webhook", rest: DUE_REST, run: deliver, backlog: waiting, ahead: None };
 
 impl DueWorkKind {
     const fn of_accounts<W: DueWork>() -> Self {
         let ahead = UpcomingWork { at: first_at::<W>, first: first_of::<W> };
-        Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
+        Self { name: W::NAME, rest: W::REST, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
     }
 
     /// Does the due work. Returns the number of items; more may be due by now.
@@ -302,7 +306,7 @@ async fn poll<W: DueWork>(
     let mut rows = Vec::new();
     // No statement may name an account behind a fence.
     let busiest = busiest.filter(|account| !ctx.store.is_fenced(*account));
-    for due in clocks::visible_clocks(ctx.environment, W::due(wall)) {
+    for due in clocks::visible_clocks(ctx, W::due(wall)) {
         let due = due.apply_if(busiest, |due, busiest| due.filter(<W::Entity as Owned>::ACCOUNT.ne(busiest)));
         let due = ctx.store.unfenced(due);
         rows.extend(due.limit(DUE_BATCH + known).all(ctx.store.read()).await?);
@@ -398,7 +402,7 @@ impl Failures {
 }
 
 fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, clocks::visible_clocks(ctx.environment, W::due(W::wall(ctx)))).boxed()
+    count(ctx, clocks::visible_clocks(ctx, W::due(W::wall(ctx)))).boxed()
 }
 
 async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>

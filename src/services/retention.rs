@@ -3,6 +3,8 @@
 //! moves an account's clock still wants to read the requests made before the move. A wall clock that is doubted deletes nothing
 //! (404).
 
+use std::time::Duration;
+
 use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
@@ -15,7 +17,7 @@ use super::due_work::clocks;
 use super::due_work::work_time::WorkTime;
 use super::due_work::{DueRow, DueWork, WorkResult};
 use crate::error::Error;
-use crate::limits::PURGE_BATCH;
+use crate::limits::{PURGE_BATCH, TIDY_REST};
 use crate::services::counts;
 
 /// Deletes an account's expired rows: the oldest first, at most a batch. Once none is left, the account is due again at
@@ -26,6 +28,7 @@ impl DueWork for RetentionWork {
     type Entity = account::Entity;
     const NAME: &'static str = "retention";
     const DESTROYS: bool = true;
+    const REST: Duration = TIDY_REST;
     const AT: Column = Column::PurgeAt;
     const ID: Column = Column::Id;
 

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::config::Environment;
 use crate::error::Error;
 use crate::limits::{
     CLOCK_NOTE_INTERVAL, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITE_INTERVAL,
 };
+use crate::services::due_work::clocks;
 use crate::services::due_work_registry;
 use crate::services::memory::arrivals::Topic;
 use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
@@ -50,13 +52,14 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
                     }
                 }
                 tokio::select! {
-                    () = tokio::time::sleep(PAUSE) => {}
+                    () = tokio::time::sleep(kind.rest) => {}
                     () = ctx.memory.due_work_added.notified() => {}
                 }
             }
         });
     }
     tokio::spawn(note_time(Ctx::clone(ctx)));
+    tokio::spawn(watch_clocks(Ctx::clone(ctx)));
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
@@ -77,6 +80,19 @@ async fn note_time(ctx: Ctx) {
             tracing::warn!(%error, "the time was not noted; a doubted clock is not believed before it is");
         }
         tokio::time::sleep(CLOCK_NOTE_INTERVAL).await;
+    }
+}
+
+/// Notes whether clocks run ahead, for all looks for due work.
+async fn watch_clocks(ctx: Ctx) {
+    if ctx.environment == Environment::Live {
+        return;
+    }
+    loop {
+        if let Err(error) = clocks::note_ahead(&ctx).await {
+            tracing::debug!(%error, "whether clocks run ahead is as it was");
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -1,10 +1,13 @@
 //! Deletes bank accounts whose tokens were never used (`docs/decisions.md`, 201).
 
+use std::time::Duration;
+
 use entity::bank_account::{self, BankAccountState, Column};
 use entity::{Listed, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
+use crate::limits::TIDY_REST;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
@@ -17,6 +20,7 @@ impl DueWork for BankAccountExpiryWork {
     type Entity = bank_account::Entity;
     const NAME: &'static str = "expired_bank_account";
     const DESTROYS: bool = true;
+    const REST: Duration = TIDY_REST;
     // Only unused ones have an expiry.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;

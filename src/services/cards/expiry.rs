@@ -1,10 +1,13 @@
 //! Erases cards whose tokens were never used (specification, Limits).
 
+use std::time::Duration;
+
 use entity::card::{self, CardState, Column};
 use entity::{Listed, Owned, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
+use crate::limits::TIDY_REST;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
@@ -17,6 +20,7 @@ impl DueWork for CardExpiryWork {
     type Entity = card::Entity;
     const NAME: &'static str = "expired_card";
     const DESTROYS: bool = true;
+    const REST: Duration = TIDY_REST;
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;
 

@@ -1,10 +1,11 @@
 //! Due work: each kind, in the module of its noun, says which rows are due and implements the one function that does
 //! the work, for workers and for moved clocks.
 
-pub(super) mod clocks;
+pub mod clocks;
 pub mod work_time;
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use entity::event::EventType;
 use entity::{AccountToken, Owned, RefundToken, TimeSpan, Timestamp};
@@ -14,7 +15,7 @@ use self::work_time::WorkTime;
 use super::context::Context;
 use crate::config::Environment;
 use crate::error::Error;
-use crate::limits::{DOUBTED_AHEAD_MAX, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::limits::{DOUBTED_AHEAD_MAX, DUE_REST, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 
 /// A kind of due work of accounts.
 pub trait DueWork: 'static {
@@ -30,6 +31,9 @@ pub trait DueWork: 'static {
     /// Whether the work moves money, or ends what is paid for, and nobody brings it back: in live, a doubted clock makes it a day early at
     /// most.
     const IS_FINAL: bool = false;
+
+    /// How long a worker rests after a look that has found nothing.
+    const REST: Duration = DUE_REST;
 
     /// Returns the time of the wall clock that workers go by.
     fn wall(ctx: &Context) -> Timestamp {

@@ -13,7 +13,7 @@ pub mod positions;
 pub mod request_log;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use moka::future::Cache;
 use tokio::sync::Notify;
@@ -60,6 +60,8 @@ pub struct Memory {
     pub passwords: LongWorkPermits,
     /// The permits to create or restore a snapshot: each holds all of an account in memory.
     pub snapshots: LongWorkPermits,
+    /// Whether the clock of any account may run ahead of the wall clock.
+    pub clocks_ahead: AtomicBool,
     /// Notified when a request has made work due now that it does not wait for.
     pub due_work_added: Notify,
     /// Notified when a request has made a webhook due.
@@ -86,6 +88,7 @@ impl Memory {
             snapshots: LongWorkPermits::new(SNAPSHOTS_AT_ONCE),
             arrivals,
             event_sequences,
+            clocks_ahead: AtomicBool::new(true),
             due_work_added: Notify::new(),
             due_webhooks: Notify::new(),
         }

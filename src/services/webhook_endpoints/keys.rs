@@ -2,6 +2,7 @@
 //! that the receiver can install the new key while events keep arriving.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base::secret::Secret;
 use entity::audit_entry::Action;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use vault::{DataKeys, VaultError};
 
 use crate::error::{Error, ErrorCode};
+use crate::limits::TIDY_REST;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
@@ -188,6 +190,7 @@ impl DueWork for WebhookKeyEndWork {
     type Entity = webhook_endpoint::Entity;
     const NAME: &'static str = "ended_webhook_key";
     const DESTROYS: bool = true;
+    const REST: Duration = TIDY_REST;
     const AT: Column = Column::FormerKeyUntil;
     const ID: Column = Column::Id;
 

@@ -77,7 +77,7 @@ fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
         nobodys = nobodys.or(COLUMN.leased_until.lte(wall));
     }
     let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
-    clocks::visible_clocks(ctx.environment, free)
+    clocks::visible_clocks(ctx, free)
 }
 
 /// Leases the webhooks found, except those that another process has leased meanwhile.
