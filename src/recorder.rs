@@ -51,6 +51,8 @@ pub struct RecordedRequest<'a> {
     pub sandbox_outcome: Option<&'a str>,
     /// The Sandbox-Challenge header.
     pub sandbox_challenge: Option<&'a str>,
+    /// The preference that counts, of the Prefer header.
+    pub prefer: Option<&'static str>,
     pub parameters: &'a Value,
     /// The values of the parameters that were read.
     pub read: &'a ReadValues,
@@ -140,6 +142,7 @@ impl State {
             idempotency_key,
             sandbox_outcome: request.sandbox_outcome.map(|outcome| concealment.plain(outcome)),
             sandbox_challenge: request.sandbox_challenge.map(|challenge| concealment.plain(challenge)),
+            prefer: request.prefer.map(str::to_owned),
             parameters,
             hidden,
             status: request.status,

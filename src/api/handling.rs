@@ -27,8 +27,12 @@ pub fn acknowledge(headers: &mut HeaderMap, request: &RequestContext) {
     let Some(is_strict) = request.prefers_strict().filter(|_| request.route().starts_with("/1/")) else {
         return;
     };
-    let applied = if is_strict { "handling=strict" } else { "handling=lenient" };
-    headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
+    headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(preference(is_strict)));
+}
+
+/// Returns the preference as headers spell it.
+pub fn preference(is_strict: bool) -> &'static str {
+    if is_strict { "handling=strict" } else { "handling=lenient" }
 }
 
 #[cfg(test)]

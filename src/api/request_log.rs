@@ -15,6 +15,7 @@ use recording::{HIDDEN, REFUSED_IDEMPOTENCY_KEY, UNREAD_BODY, UNREAD_QUERY};
 use serde_json::Value;
 
 use super::auth::basic_user;
+use super::handling;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
 use super::sandbox::{SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
 use super::state::AppState;
@@ -52,6 +53,7 @@ struct RequestRecording {
     has_refused_idempotency_key: bool,
     sandbox_outcome: Option<String>,
     sandbox_challenge: Option<String>,
+    prefer: Option<&'static str>,
     location: Option<String>,
 }
 
@@ -73,6 +75,7 @@ impl RequestLogWriter {
                 has_refused_idempotency_key,
                 sandbox_outcome: text(request.headers(), &SANDBOX_OUTCOME),
                 sandbox_challenge: text(request.headers(), &SANDBOX_CHALLENGE),
+                prefer: handling::preferred(request.headers()).map(handling::preference),
                 location: None,
             }),
         })
@@ -156,6 +159,7 @@ impl RequestLogWriter {
                 .map_or(self.idempotency_key.as_deref(), |_| Some(REFUSED_IDEMPOTENCY_KEY)),
             sandbox_outcome: recording.sandbox_outcome.as_deref(),
             sandbox_challenge: recording.sandbox_challenge.as_deref(),
+            prefer: recording.prefer,
             parameters: data.parameters.as_deref().unwrap_or(&Value::Null),
             read: &data.read,
             refused: unread.into_iter().chain(refused_key).collect(),

@@ -16,6 +16,7 @@ const KEY: &str = "authorization";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const SANDBOX_OUTCOME: &str = "sandbox-outcome";
 const SANDBOX_CHALLENGE: &str = "sandbox-challenge";
+const PREFER: &str = "prefer";
 const REPLAYED: &str = "idempotent-replayed";
 /// Sizes that nobody has measured.
 const UNKNOWN: i64 = -1;
@@ -164,6 +165,7 @@ impl Entry {
                     named(IDEMPOTENCY_KEY, exchange.idempotency_key.clone()),
                     named(SANDBOX_OUTCOME, exchange.sandbox_outcome.clone()),
                     named(SANDBOX_CHALLENGE, exchange.sandbox_challenge.clone()),
+                    named(PREFER, exchange.prefer.clone()),
                     named("content-type", body.as_ref().map(|_| JSON.to_owned())),
                 ]
                 .into_iter()
@@ -214,6 +216,7 @@ impl Entry {
             idempotency_key: header(IDEMPOTENCY_KEY),
             sandbox_outcome: header(SANDBOX_OUTCOME),
             sandbox_challenge: header(SANDBOX_CHALLENGE),
+            prefer: header(PREFER),
             method: request.method,
             parameters,
             hidden,

@@ -57,6 +57,9 @@ pub struct Exchange {
     /// The Sandbox-Challenge header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_challenge: Option<String>,
+    /// The preference of the Prefer header that counts: `handling=strict` or `handling=lenient`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefer: Option<String>,
     /// The parameters, of body and query.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,

@@ -82,6 +82,7 @@ pub fn exchange(request: &Value) -> Exchange {
         idempotency_key: text("idempotency_key"),
         sandbox_outcome: None,
         sandbox_challenge: None,
+        prefer: None,
         parameters: request["parameters"].as_object().cloned().unwrap_or_default(),
         hidden: hidden.filter_map(Value::as_str).map(str::to_owned).collect(),
         status: request["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or_default(),

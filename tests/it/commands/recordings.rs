@@ -32,6 +32,8 @@ struct Recorded {
     /// What must not be in the file.
     secrets: Vec<String>,
     sent: usize,
+    /// A header of the next requests.
+    prefer: &'static str,
 }
 
 fn record(folder: &Path, file: &Path) -> Command {
@@ -57,7 +59,7 @@ impl Recorded {
         let (key, publishable_key) = (text("secret_key"), text("publishable_key"));
         let address = text("listening").strip_prefix("http://").unwrap().to_owned();
         let secrets = vec![key.clone(), publishable_key.clone(), address.clone()];
-        Self { folder, file, child, address, key, publishable_key, secrets, sent: 0 }
+        Self { folder, file, child, address, key, publishable_key, secrets, sent: 0, prefer: "" }
     }
 
     fn send(&mut self, key: &str, method: &str, path: &str, kind: &str, body: &str) -> RawResponse {
@@ -65,7 +67,8 @@ impl Recorded {
         let credentials = STANDARD.encode(format!("{key}:"));
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n\
-             Idempotency-Key: {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+             {}Idempotency-Key: {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+            self.prefer,
             self.sent,
             body.len()
         );
@@ -211,6 +214,9 @@ impl Recorded {
             assert_eq!(self.send(&key, "POST", "/1/plans", kind, body).status, status, "{body}");
         }
         assert_eq!(self.send(&key, "GET", "/1/charges?page=%ff", "", "").status, 400);
+        self.prefer = "Prefer: handling=strict\r\n";
+        assert_eq!(self.call("PUT", "/1/sandbox/account", &json!({ "crad": OTHER_CARD })).status, 422);
+        self.prefer = "";
         let credentials = STANDARD.encode(format!("{key}:"));
         let request = format!(
             "POST /1/plans HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n\

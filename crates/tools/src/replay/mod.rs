@@ -201,6 +201,7 @@ impl<'a> ReplayRun<'a> {
             ("idempotency-key", idempotency_key.as_deref()),
             ("sandbox-outcome", exchange.sandbox_outcome.as_deref()),
             ("sandbox-challenge", exchange.sandbox_challenge.as_deref()),
+            ("prefer", exchange.prefer.as_deref()),
         ];
         let headers: Vec<_> = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         let method = exchange.method.parse()?;
