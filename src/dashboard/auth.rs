@@ -316,8 +316,7 @@ async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(Accou
     if let Some(user) = open_by_test_key(app, request).await.map_err(failed)? {
         return Ok((user, true));
     }
-    let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
-    Err(layout::without_session(app, layout::sign_in(app, to, None)))
+    Err(layout::without_session(app, layout::sign_in(app, &page_of(&request.uri), None)))
 }
 
 /// Opens a session with the first account's key, for a browser on this machine that brings no session.

@@ -269,7 +269,7 @@ pub async fn ask_to_end_sessions(
 /// Ends somebody's sessions, in the name of the person who does.
 pub async fn end_sessions(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let by = form.user.session.person.as_ref().ok_or(ErrorCode::Forbidden)?;
-    let PersonParams { issuer, subject } = form.input.params().value;
+    let PersonParams { issuer, subject } = form.input.params().valid()?;
     let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
     let wall = app.clock.now();
     askers::end_sessions(&app.store, (&issuer, &subject), Some(by.acting(wall)), wall).await?;

@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use self::facts::Reading;
 pub use self::facts::digest;
+use super::accounts::access::{Access, access};
 use super::accounts::restricted_keys;
 use super::audit::{self, OperatorAction};
 use super::context::{Account, Caller, Context, WriteCondition};
@@ -111,9 +112,10 @@ impl ApprovalRequest {
 
 /// Records a request with its facts as they are now.
 ///
-/// Refusals, first match wins: `forbidden`, `invalid_resource` or `not_found` as the operation itself.
+/// Refusals, first match wins: `forbidden`, `api_unavailable`, `invalid_resource` or `not_found` as the operation itself.
 pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest) -> Result<(), Error> {
     let person = acting_person(account, request.kind)?;
+    require_active(ctx, account, request.kind)?;
     check(ctx, account, &request).await?;
     let facts = facts::read(ctx.store.read(), account, &request, Reading::Shown).await?;
     let facts = JsonText::encode(&facts.ok_or(ErrorCode::NotFound)?)?;
@@ -141,7 +143,8 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     let act = action_on(&row, Action::ApprovalRequested)?;
     let unit = ctx.store.write((row, act, person.clone()), async |tx, (row, act, person)| {
         people::require_open_session(tx, person, row.asked_at).await?;
-        tx.append(row);
+        // The end of the person's sessions may be in the same batch, and must find it.
+        tx.insert(row).await?;
         audit::record_by(tx, &person.acting(row.asked_at), act)
     });
     unit.await
@@ -179,11 +182,12 @@ pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<ListedRequest>
 
 /// Approves a request: does what it asks for, and returns what the API would show of it.
 ///
-/// Refusals, first match wins: `not_found`, `forbidden`, `invalid_state`, those of the operation, and in its commit
-/// `invalid_state` if what the request shows has changed.
+/// Refusals, first match wins: `not_found`, `forbidden`, `api_unavailable`, `invalid_state`, those of the operation, and in its
+/// commit `invalid_state` if what the request shows has changed.
 pub async fn approve(ctx: &Context, account: &Account, id: &str) -> Result<Value, Error> {
     let row = find(ctx, account, id).await?;
     let person = acting_person(account, row.kind)?;
+    require_active(ctx, account, row.kind)?;
     let approval = (ApprovalAction::Approve, Action::ApprovalApproved);
     let decision = Decision::new(ctx, &row, person, approval)?;
     let approval = Approval { decision, account: account.clone() };
@@ -240,6 +244,15 @@ fn acting_person(account: &Account, kind: ApprovalKind) -> Result<&Person, Error
         return Err(refused(format!("Your roles may not write {}.", section.name())));
     }
     Ok(person)
+}
+
+/// Refuses a payout of an account that is not active, as POST /transfers does (`docs/decisions.md`, 72).
+fn require_active(ctx: &Context, account: &Account, kind: ApprovalKind) -> Result<(), Error> {
+    let is_active = access(ctx.environment, account.settings().status) == Access::Full;
+    match kind {
+        ApprovalKind::Transfer if !is_active => Err(ErrorCode::ApiUnavailable.into()),
+        ApprovalKind::Transfer | ApprovalKind::Dispute | ApprovalKind::Merchant | ApprovalKind::Key => Ok(()),
+    }
 }
 
 /// Refuses a request that could not be approved as it is.

@@ -100,7 +100,9 @@ async fn payout(
     let Some(own) = own else { return Ok(None) };
     let (seen, fee) = (account.settings(), own.third_party_transfer_fee);
     // A payout takes them as the request has read them.
-    if (seen.bank_account_id, seen.third_party_transfer_fee) != (own.bank_account_id, fee) {
+    if (seen.status, seen.bank_account_id, seen.third_party_transfer_fee)
+        != (own.status, own.bank_account_id, fee)
+    {
         return Ok(None);
     }
     let (recipient, bank_account, fee) = match payee.parse::<RecipientToken>() {

@@ -158,8 +158,12 @@ async fn a_request_that_cannot_be_carried_out_stays_open_and_changes_nothing(dat
     led(&grace.send(&format!("/{id}/decline"), &[]).await, "/dashboard/approvals");
     assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 400);
     ada.asks("transfer", &PAYOUT).await;
-    let id = latest(&mut ada).await;
-    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 200);
+    let approve = format!("/{}/approve", latest(&mut ada).await);
+    app.execute("UPDATE accounts SET status = 'on_hold'").await;
+    refused(&app.unchanged(grace.send(&approve, &[])).await, 400, "");
+    refused(&app.unchanged(ada.send("/transfer", &PAYOUT)).await, 400, "");
+    app.execute("UPDATE accounts SET status = 'active'").await;
+    assert_eq!(grace.send(&approve, &[]).await.status, 200);
     assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 1);
     app.check_books().await;
 }
