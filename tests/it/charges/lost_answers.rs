@@ -254,13 +254,13 @@ rules! {
         app.do_due_work().await;
         request.sent().await.refused(409, "idempotency_key_in_use");
         acquirer.carry(CallFault::Both);
-        app.clock.advance(TimeSpan::hours(1));
+        app.clock.advance(TimeSpan::seconds(3600));
         app.do_due_work().await;
-        app.clock.advance(TimeSpan::hours(23));
+        app.clock.advance(TimeSpan::seconds(23 * 3600));
         app.do_due_work().await;
         let captured = request.is_done().await;
         assert_eq!(captured["captured"], true);
-        app.clock.advance(TimeSpan::hours(1));
+        app.clock.advance(TimeSpan::seconds(3600));
         app.do_due_work().await;
         assert_eq!(app.number("SELECT COUNT(*) FROM idempotency_answers").await, 0);
     }
