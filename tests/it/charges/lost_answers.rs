@@ -250,11 +250,9 @@ rules! {
             KeyedRequest { client, method: Method::PUT, path, body: json!({}), key: "silence".into() };
         acquirer.carry(CallFault::Call);
         request.sent().await.refused(502, "gateway_error");
-        app.clock.advance(TimeSpan::days(2));
-        app.do_due_work().await;
-        request.sent().await.refused(409, "idempotency_key_in_use");
         acquirer.carry(CallFault::Both);
-        app.clock.advance(TimeSpan::seconds(3600));
+        app.clock.advance(TimeSpan::days(2));
+        request.sent().await.refused(409, "idempotency_key_in_use");
         app.do_due_work().await;
         app.clock.advance(TimeSpan::seconds(23 * 3600));
         app.do_due_work().await;
