@@ -416,3 +416,5 @@ pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 pub const DATA_KEY_RETENTION: TimeSpan = TimeSpan::seconds(3600);
 /// The number of rows that one transaction re-encrypts.
 pub const SEALED_BATCH: u64 = 100;
+/// The number of rows that a statement reads at most to find them.
+pub const SEALED_STRETCH: u64 = 2000;

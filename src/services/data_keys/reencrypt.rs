@@ -15,13 +15,13 @@ use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{
     ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PaginatorTrait, PrimaryKeyToColumn,
-    QueryFilter, QueryOrder, QuerySelect, UpdateMany, Value,
+    QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select, UpdateMany, Value,
 };
 use uuid::Uuid;
 use vault::DataKeys;
 
 use crate::error::Error;
-use crate::limits::SEALED_BATCH;
+use crate::limits::{SEALED_BATCH, SEALED_STRETCH};
 use crate::services::context::Context;
 use crate::services::data_keys::reload;
 
@@ -67,10 +67,8 @@ impl Table {
     const fn for_table<T: SealedTable>() -> Self {
         let batch: for<'a> fn(&'a Context, &'a ScanKeys, Option<RowKey>) -> ReencryptFuture<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
-        let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
-            let sealed = T::find().filter(T::SEALED_BY.eq(key));
-            async move { Ok(sealed.count(ctx.store.read()).await?) }.boxed()
-        };
+        let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> =
+            |ctx, key| count_rows::<T>(ctx, key).boxed();
         Self { columns: columns::<T>, count, batch, open: open::<T>, close: close::<T> }
     }
 
@@ -207,22 +205,71 @@ struct SealedBatch {
     last: Option<RowKey>,
 }
 
+/// A stretch of a table. No index finds the rows of a data key, so a statement without an end may read the whole table.
+struct Stretch {
+    after: Option<RowKey>,
+    /// The key of the last row; `None` at the end of the table.
+    last: Option<RowKey>,
+}
+
+impl Stretch {
+    async fn find<T: SealedTable>(ctx: &Context, after: Option<RowKey>) -> Result<Self, Error> {
+        let last = rows_after::<T>(after.clone()).offset(SEALED_STRETCH - 1).limit(1);
+        let last = last.one(ctx.store.read()).await?;
+        Ok(Self { after, last: last.as_ref().map(key_of::<T>) })
+    }
+
+    /// Selects its rows that this data key seals, in the order of their keys.
+    fn sealed_by<T: SealedTable>(&self, data_key: Uuid) -> Select<T> {
+        rows_after::<T>(self.after.clone())
+            .filter(T::SEALED_BY.eq(data_key))
+            .apply_if(self.last.clone(), |rows, last| rows.filter(key_columns::<T>().lte(tuple(last))))
+    }
+}
+
+fn rows_after<T: SealedTable>(after: Option<RowKey>) -> Select<T> {
+    let rows = T::find().apply_if(after, |rows, after| rows.filter(key_columns::<T>().gt(tuple(after))));
+    place::<T>().fold(rows, |rows, column| rows.order_by_asc(column))
+}
+
+/// Returns the columns of the primary key.
+fn place<T: SealedTable>() -> impl Iterator<Item = T::Column> {
+    T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column)
+}
+
+fn key_of<T: SealedTable>(row: &T::Model) -> RowKey {
+    place::<T>().map(|column| row.get(column)).collect()
+}
+
+fn key_columns<T: SealedTable>() -> SimpleExpr {
+    Expr::tuple(place::<T>().map(Expr::col))
+}
+
+fn tuple(key: RowKey) -> SimpleExpr {
+    Expr::tuple(key.into_iter().map(Expr::value))
+}
+
+async fn count_rows<T: SealedTable>(ctx: &Context, data_key: Uuid) -> Result<u64, Error> {
+    let (mut rows, mut after) = (0, None);
+    loop {
+        let stretch = Stretch::find::<T>(ctx, after).await?;
+        rows += stretch.sealed_by::<T>(data_key).count(ctx.store.read()).await?;
+        after = stretch.last;
+        if after.is_none() {
+            return Ok(rows);
+        }
+    }
+}
+
 async fn batch<T: SealedTable>(
     ctx: &Context,
     keys: &ScanKeys,
     after: Option<RowKey>,
 ) -> Result<SealedBatch, Error> {
-    let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
-    let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
-    if let Some(after) = after {
-        let columns = Expr::tuple(place().map(Expr::col));
-        rows = rows.filter(columns.gt(Expr::tuple(after.into_iter().map(Expr::value))));
-    }
-    for column in place() {
-        rows = rows.order_by_asc(column);
-    }
-    let rows = rows.limit(SEALED_BATCH).all(ctx.store.read()).await?;
-    let last = rows.last().map(|row| place().map(|column| row.get(column)).collect());
+    let stretch = Stretch::find::<T>(ctx, after).await?;
+    let rows = stretch.sealed_by::<T>(keys.former).limit(SEALED_BATCH).all(ctx.store.read()).await?;
+    let is_full = rows.len() as u64 == SEALED_BATCH;
+    let last = rows.last().filter(|_| is_full).map(key_of::<T>).or(stretch.last);
     let (mut updates, mut damaged) = (Vec::new(), 0);
     for row in &rows {
         match update::<T>(keys, row) {
@@ -251,7 +298,7 @@ async fn batch<T: SealedTable>(
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
 fn update<T: SealedTable>(keys: &ScanKeys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
-    for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
+    for column in place::<T>() {
         update = update.filter(column.eq(row.get(column)));
     }
     for &column in T::SEALED {

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use card_payments::limits::SEALED_STRETCH;
 use card_payments::services::data_keys::reencrypt::{TABLES, Table};
 use card_payments::services::data_keys::rotate::{RotationReport, rotate};
-use entity::{TimeSpan, vault_key};
+use entity::{TimeSpan, card, vault_key};
 use futures::future::{join, join_all};
 use http::Method;
-use sea_orm::EntityTrait;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vault::OperatorKeys;
@@ -154,6 +155,26 @@ rules! {
         assert_eq!((again.damaged, again.removed, again.kept), (0, 0, 2));
         assert_eq!(sealed_by(app).await.into_keys().collect::<Vec<_>>(), [again.data_key]);
         client.post("/1/charges", &charge_with(500, json!({ "card": null, "customer_token": filled.customer }))).await.ok(201);
+    }
+
+    async fn a_rotation_finds_few_sealed_rows_among_many_others(app) {
+        let (client, ctx) = (app.client(), app.ctx());
+        let mut customers = vec![token_of(&client.customer("4200000000000000").await)];
+        client.captured(400).await;
+        let spent = card::Entity::find().filter(card::Column::SealedBy.is_null()).one(ctx.store.read()).await;
+        let spent = spent.unwrap().unwrap();
+        let others: Vec<_> = (0..2 * SEALED_STRETCH).map(|_| card::Model { id: ctx.ids.token(), ..spent.clone() }).collect();
+        let unit = ctx.store.write(others, async |tx, others| {
+            others.iter().for_each(|card| tx.append(card));
+            Ok::<_, card_payments::error::Error>(())
+        });
+        unit.await.unwrap();
+        customers.push(token_of(&client.customer("5520000000000000").await));
+        let rotation = rotate(ctx).await.unwrap();
+        assert_eq!(sealed_by(app).await.into_keys().collect::<Vec<_>>(), [rotation.data_key]);
+        for customer in customers {
+            client.post("/1/charges", &charge_with(500, json!({ "card": null, "customer_token": customer }))).await.ok(201);
+        }
     }
 
     async fn a_server_that_knows_only_the_former_key_reads_what_is_sealed_anew(app) {

@@ -38,6 +38,26 @@ operated! {
         server.stopped();
     }
 
+    async fn a_table_that_an_upgrade_has_made_since_is_copied_whole(installed) {
+        let Some(one) = Installed::on(Database::Postgres).await else { return };
+        let (server, key, _) = used(installed);
+        let source = installed.store().await;
+        let copy = FollowingCopy::begin(&source, &one.location()).await.unwrap();
+        copy.run(&()).await.unwrap();
+        drop((copy, source));
+        for event in ["INSERT", "UPDATE", "DELETE"] {
+            installed.execute(&match installed.database {
+                Database::Sqlite => format!("DROP TRIGGER \"copy_changed_charges_{event}\""),
+                Database::Postgres => format!("DROP FUNCTION \"copy_changed_charges_{event}\" CASCADE"),
+            }).await;
+        }
+        installed.execute("DROP TABLE copy_changed_charges").await;
+        server.pay(&key).ok(201);
+        let moved = one.moved_from(installed);
+        assert_eq!(moved.iter().find(|table| table["table"] == "charges").unwrap()["rows"], 4);
+        server.stopped();
+    }
+
     async fn of_two_copies_that_begin_to_follow_at_once_one_completes(installed) {
         let Some(one) = Installed::on(Database::Postgres).await else { return };
         let other = Installed::on(Database::Postgres).await.unwrap();

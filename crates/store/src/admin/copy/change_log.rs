@@ -22,21 +22,29 @@ pub(super) struct ChangeLog {
 }
 
 impl ChangeLog {
-    /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this.
+    /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this, for all
+    /// tables that there are: an upgrade since then may have made others.
     pub async fn begin<E>(
         source: &Store<E>,
         tables: &[Table],
         target: String,
     ) -> Result<(Self, bool), CopyError> {
         let log = Self { source: RawWriter::new(source)?, target };
-        let is_begun = !log.claim().await?;
+        let mut is_begun = !log.claim().await?;
         for table in tables {
+            is_begun = is_begun && log.is_recorded(table).await;
             // Each by itself: a server waits for one table at most, and only while no other writer is in it.
             for sql in table.recording(log.source.get_database_backend()) {
                 log.source.execute_unprepared(&sql).await?;
             }
         }
         Ok((log, is_begun))
+    }
+
+    /// Returns whether a table has a record of its changes.
+    async fn is_recorded(&self, table: &Table) -> bool {
+        let record = table.recorded();
+        self.source.execute_unprepared(&format!("SELECT 1 FROM \"{record}\" LIMIT 1")).await.is_ok()
     }
 
     /// Marks the source as followed by the target, unless it is marked already. Returns whether it was not.
