@@ -229,7 +229,7 @@ impl Stretch {
 
 fn rows_after<T: SealedTable>(after: Option<RowKey>) -> Select<T> {
     let rows = T::find().apply_if(after, |rows, after| rows.filter(key_columns::<T>().gt(tuple(after))));
-    place::<T>().fold(rows, |rows, column| rows.order_by_asc(column))
+    place::<T>().fold(rows, QueryOrder::order_by_asc)
 }
 
 /// Returns the columns of the primary key.
