@@ -44,7 +44,7 @@ operated! {
         let source = installed.store().await;
         let copy = FollowingCopy::begin(&source, &one.location()).await.unwrap();
         copy.run(&()).await.unwrap();
-        drop((copy, source));
+        drop(copy);
         for event in ["INSERT", "UPDATE", "DELETE"] {
             installed.execute(&match installed.database {
                 Database::Sqlite => format!("DROP TRIGGER \"copy_changed_charges_{event}\""),
