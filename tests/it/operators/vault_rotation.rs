@@ -165,7 +165,9 @@ rules! {
         let spent = spent.unwrap().unwrap();
         let others: Vec<_> = (0..2 * SEALED_STRETCH).map(|_| card::Model { id: ctx.ids.token(), ..spent.clone() }).collect();
         let unit = ctx.store.write(others, async |tx, others| {
-            others.iter().for_each(|card| tx.append(card));
+            for card in others {
+                tx.append(card);
+            }
             Ok::<_, card_payments::error::Error>(())
         });
         unit.await.unwrap();
