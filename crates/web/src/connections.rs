@@ -59,8 +59,8 @@ enum Wanted {
     Nothing,
     /// The next connection that can be interrupted.
     Pause,
-    /// The first reading of this one, which has paused for longest: its request may have arrived.
-    Reading(u64),
+    /// The first read of this one, which has paused for longest: its request may have arrived.
+    FirstRead(u64),
 }
 
 /// Connections in the order in which they paused.
@@ -71,7 +71,7 @@ type Queue = BTreeMap<u64, Interruption>;
 struct Interruption {
     since: Instant,
     signal: Arc<Notify>,
-    is_read: bool,
+    is_new: bool,
 }
 
 /// The reason why a connection can be interrupted.
@@ -177,8 +177,8 @@ impl Paused {
 
     /// Interrupts the connection that has been idle for longest, or one whose client does not read; else says what is wanted.
     fn interrupt(&mut self) {
-        if let Some((number, _)) = self.idle.first_key_value().filter(|(_, idle)| !idle.is_read) {
-            self.wanted = Wanted::Reading(*number);
+        if let Some((number, _)) = self.idle.first_key_value().filter(|(_, idle)| idle.is_new) {
+            self.wanted = Wanted::FirstRead(*number);
             return;
         }
         let next = self.idle.pop_first().or_else(|| self.unread.pop_first());
@@ -188,9 +188,9 @@ impl Paused {
         }
     }
 
-    /// Goes on where the first reading of a connection was waited for.
-    fn after_reading(&mut self, number: u64) {
-        if self.wanted == Wanted::Reading(number) {
+    /// Goes on where the first read of this connection was waited for.
+    fn after_first_read(&mut self, number: u64) {
+        if self.wanted == Wanted::FirstRead(number) {
             self.interrupt();
         }
     }
@@ -221,8 +221,8 @@ impl Paused {
                 self.waiting.entry(client).or_default()
             }
         };
-        let is_read = pause != Pause::New;
-        queue.insert(self.count, Interruption { since: Instant::now(), signal, is_read });
+        let is_new = pause == Pause::New;
+        queue.insert(self.count, Interruption { since: Instant::now(), signal, is_new });
         let number = self.count;
         if self.wanted == Wanted::Pause {
             self.make_room();
@@ -250,12 +250,12 @@ impl Paused {
         }
     }
 
-    /// Marks a new connection as idle since it has come. Without effect if it was interrupted.
-    fn set_read(&mut self, number: u64) {
+    /// Marks a new connection as idle since it has come.
+    fn mark_idle(&mut self, number: u64) {
         if let Some(idle) = self.idle.get_mut(&number) {
-            idle.is_read = true;
+            idle.is_new = false;
         }
-        self.after_reading(number);
+        self.after_first_read(number);
     }
 }
 
@@ -276,7 +276,7 @@ impl ConnectionSlot {
         let Some((why, number)) = pause.take() else { return true };
         let mut paused = self.connections.paused();
         let goes_on = paused.remove(why, number);
-        paused.after_reading(number);
+        paused.after_first_read(number);
         goes_on
     }
 
@@ -312,7 +312,7 @@ impl ConnectionSlot {
         }
         if let (Some((Pause::New, number)), Pause::Idle) = (*pause, why) {
             *pause = Some((why, number));
-            self.connections.paused().set_read(number);
+            self.connections.paused().mark_idle(number);
             return;
         }
         self.resumes(&mut pause);
