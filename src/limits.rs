@@ -273,9 +273,9 @@ pub const WALLET_TIMEOUT: Duration = Duration::from_secs(15);
 /// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
 /// for credits.
 pub const DEBIT_SLOT: i32 = 32;
-/// How long a worker rests after a look for due work that has found nothing.
+/// How long a worker rests after a poll for due work that has found nothing, or has failed.
 pub const DUE_REST: Duration = Duration::from_secs(1);
-/// The same for work that only removes what nobody is shown any more.
+/// The same for work that nobody waits for.
 pub const TIDY_REST: Duration = Duration::from_secs(10);
 /// The number of due items that are read at a time.
 pub const DUE_BATCH: u64 = 100;

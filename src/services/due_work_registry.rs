@@ -40,7 +40,7 @@ pub const FAILURES: &str = "card_payments_due_work_failures_total";
 pub struct DueWorkKind {
     /// The name, for metrics.
     pub name: &'static str,
-    /// How long a worker rests after a look that has found nothing.
+    /// How long a worker rests after a poll that has found nothing, or has failed.
     pub rest: Duration,
     run: for<'a> fn(&'a Ctx) -> WorkFuture<'a, usize>,
     backlog: for<'a> fn(&'a Context) -> WorkFuture<'a, u64>,

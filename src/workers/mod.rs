@@ -83,7 +83,7 @@ async fn note_time(ctx: Ctx) {
     }
 }
 
-/// Notes whether clocks run ahead, for all looks for due work.
+/// Notes whether clocks run ahead, for all polls for due work.
 async fn watch_clocks(ctx: Ctx) {
     if ctx.environment == Environment::Live {
         return;

@@ -164,19 +164,14 @@ impl Paused {
         Self { count: 0, idle, unread, waiting, waits: 0, kept, free, fresh, wanted: Wanted::Nothing }
     }
 
-    /// Interrupts a connection, or the next one that pauses.
+    /// Interrupts the connection that may be interrupted first, or says what is wanted.
     fn make_room(&mut self) {
         let is_fresh = self.idle.values().next().is_none_or(|idle| idle.since.elapsed() < self.fresh);
         if is_fresh && self.end_wait() {
             // The request is answered first: until then the connection is wanted.
             self.wanted = Wanted::Pause;
-        } else {
-            self.interrupt();
+            return;
         }
-    }
-
-    /// Interrupts the connection that has been idle for longest, or one whose client does not read; else says what is wanted.
-    fn interrupt(&mut self) {
         if let Some((number, _)) = self.idle.first_key_value().filter(|(_, idle)| idle.is_new) {
             self.wanted = Wanted::FirstRead(*number);
             return;
@@ -191,7 +186,7 @@ impl Paused {
     /// Goes on where the first read of this connection was waited for.
     fn after_first_read(&mut self, number: u64) {
         if self.wanted == Wanted::FirstRead(number) {
-            self.interrupt();
+            self.make_room();
         }
     }
 
@@ -275,9 +270,9 @@ impl ConnectionSlot {
         let mut pause = lock(&self.pause);
         let Some((why, number)) = pause.take() else { return true };
         let mut paused = self.connections.paused();
-        let goes_on = paused.remove(why, number);
+        let is_open = paused.remove(why, number);
         paused.after_first_read(number);
-        goes_on
+        is_open
     }
 
     /// Marks whether the client reads its answer. While the connection serves a request, that one decides.

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{
     ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PaginatorTrait, PrimaryKeyToColumn,
-    QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select, UpdateMany, Value,
+    PrimaryKeyTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select, UpdateMany, Value,
 };
 use uuid::Uuid;
 use vault::DataKeys;
@@ -58,18 +58,18 @@ pub fn table(name: &str) -> Option<&'static Table> {
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
-    batch: for<'a> fn(&'a Context, &'a ScanKeys, Option<RowKey>) -> ReencryptFuture<'a>,
+    reencrypt: fn(&Context, Uuid, Option<RowKey>) -> ReencryptFuture<'_>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn for_table<T: SealedTable>() -> Self {
-        let batch: for<'a> fn(&'a Context, &'a ScanKeys, Option<RowKey>) -> ReencryptFuture<'a> =
-            |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
+        let reencrypt: fn(&Context, Uuid, Option<RowKey>) -> ReencryptFuture<'_> =
+            |ctx, former, after| reencrypt_stretch::<T>(ctx, former, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> =
             |ctx, key| count_rows::<T>(ctx, key).boxed();
-        Self { columns: columns::<T>, count, batch, open: open::<T>, close: close::<T> }
+        Self { columns: columns::<T>, count, reencrypt, open: open::<T>, close: close::<T> }
     }
 
     /// Returns the table's name and the columns that hold ciphertexts.
@@ -153,13 +153,12 @@ pub async fn reencrypt(
         report.damaged += loop {
             let (mut after, mut changed, mut damaged) = (None, 0, 0);
             loop {
-                let keys = ScanKeys::read(ctx, key).await?;
-                let batch = (table.batch)(ctx, &keys, after).await?;
-                report.reencrypted += batch.reencrypted;
+                let stretch = (table.reencrypt)(ctx, key, after).await?;
+                report.reencrypted += stretch.reencrypted;
                 on_progress(report.reencrypted);
-                damaged += batch.damaged;
-                changed += batch.changed;
-                after = batch.last;
+                damaged += stretch.damaged;
+                changed += stretch.changed;
+                after = stretch.last;
                 if after.is_none() {
                     break;
                 }
@@ -190,13 +189,13 @@ impl ScanKeys {
     }
 }
 
-type ReencryptFuture<'a> = BoxFuture<'a, Result<SealedBatch, Error>>;
+type ReencryptFuture<'a> = BoxFuture<'a, Result<SealedStretch, Error>>;
 
 /// A row's primary key.
 type RowKey = Vec<Value>;
 
-/// The result of a batch of rows.
-struct SealedBatch {
+/// The result of a stretch.
+struct SealedStretch {
     reencrypted: u64,
     damaged: u64,
     /// Rows changed or deleted concurrently.
@@ -214,38 +213,35 @@ struct Stretch {
 
 impl Stretch {
     async fn find<T: SealedTable>(ctx: &Context, after: Option<RowKey>) -> Result<Self, Error> {
-        let last = rows_after::<T>(after.clone()).offset(SEALED_STRETCH - 1).limit(1);
+        let rows = rows_after::<T>(after.clone()).offset(SEALED_STRETCH - 1);
+        let keys = rows.select_only().columns(key_columns::<T>());
+        let last = keys.into_tuple::<<T::PrimaryKey as PrimaryKeyTrait>::ValueType>();
         let last = last.one(ctx.store.read()).await?;
-        Ok(Self { after, last: last.as_ref().map(key_of::<T>) })
+        Ok(Self { after, last: last.map(|key| key.into_value_tuple().into_iter().collect()) })
     }
 
     /// Selects its rows that this data key seals, in the order of their keys.
     fn sealed_by<T: SealedTable>(&self, data_key: Uuid) -> Select<T> {
         rows_after::<T>(self.after.clone())
             .filter(T::SEALED_BY.eq(data_key))
-            .apply_if(self.last.clone(), |rows, last| rows.filter(key_columns::<T>().lte(tuple(last))))
+            .apply_if(self.last.clone(), |rows, last| rows.filter(key::<T>().lte(value(last))))
     }
 }
 
 fn rows_after<T: SealedTable>(after: Option<RowKey>) -> Select<T> {
-    let rows = T::find().apply_if(after, |rows, after| rows.filter(key_columns::<T>().gt(tuple(after))));
-    place::<T>().fold(rows, QueryOrder::order_by_asc)
+    let rows = T::find().apply_if(after, |rows, after| rows.filter(key::<T>().gt(value(after))));
+    key_columns::<T>().fold(rows, QueryOrder::order_by_asc)
 }
 
-/// Returns the columns of the primary key.
-fn place<T: SealedTable>() -> impl Iterator<Item = T::Column> {
+fn key_columns<T: SealedTable>() -> impl Iterator<Item = T::Column> {
     T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column)
 }
 
-fn key_of<T: SealedTable>(row: &T::Model) -> RowKey {
-    place::<T>().map(|column| row.get(column)).collect()
+fn key<T: SealedTable>() -> SimpleExpr {
+    Expr::tuple(key_columns::<T>().map(Expr::col))
 }
 
-fn key_columns<T: SealedTable>() -> SimpleExpr {
-    Expr::tuple(place::<T>().map(Expr::col))
-}
-
-fn tuple(key: RowKey) -> SimpleExpr {
+fn value(key: RowKey) -> SimpleExpr {
     Expr::tuple(key.into_iter().map(Expr::value))
 }
 
@@ -261,44 +257,53 @@ async fn count_rows<T: SealedTable>(ctx: &Context, data_key: Uuid) -> Result<u64
     }
 }
 
-async fn batch<T: SealedTable>(
+async fn reencrypt_stretch<T: SealedTable>(
     ctx: &Context,
-    keys: &ScanKeys,
+    former: Uuid,
     after: Option<RowKey>,
-) -> Result<SealedBatch, Error> {
-    let stretch = Stretch::find::<T>(ctx, after).await?;
-    let rows = stretch.sealed_by::<T>(keys.former).limit(SEALED_BATCH).all(ctx.store.read()).await?;
-    let is_full = rows.len() as u64 == SEALED_BATCH;
-    let last = rows.last().filter(|_| is_full).map(key_of::<T>).or(stretch.last);
-    let (mut updates, mut damaged) = (Vec::new(), 0);
-    for row in &rows {
-        match update::<T>(keys, row) {
-            Ok(update) => updates.push(update),
-            Err(error) => {
-                tracing::error!(table = T::default().table_name(), %error, "a sealed row is damaged");
-                damaged += 1;
+) -> Result<SealedStretch, Error> {
+    let mut stretch = Stretch::find::<T>(ctx, after).await?;
+    let mut done = SealedStretch { reencrypted: 0, damaged: 0, changed: 0, last: stretch.last.clone() };
+    loop {
+        let keys = ScanKeys::read(ctx, former).await?;
+        let rows = stretch.sealed_by::<T>(former).limit(SEALED_BATCH).all(ctx.store.read()).await?;
+        let mut updates = Vec::new();
+        for row in &rows {
+            match update::<T>(&keys, row) {
+                Ok(update) => updates.push(update),
+                Err(error) => {
+                    tracing::error!(table = T::default().table_name(), %error, "a sealed row is damaged");
+                    done.damaged += 1;
+                }
             }
         }
-    }
-    let found = updates.len() as u64;
-    let unit = ctx.store.write(updates, async |tx, updates| {
-        let mut reencrypted = 0;
-        for update in updates {
-            reencrypted += update.clone().exec(tx).await?.rows_affected;
+        let found = updates.len() as u64;
+        let unit = ctx.store.write(updates, async |tx, updates| {
+            let mut reencrypted = 0;
+            for update in updates {
+                reencrypted += update.clone().exec(tx).await?.rows_affected;
+            }
+            Ok(reencrypted)
+        });
+        let reencrypted = unit.await?;
+        if reencrypted > 0 {
+            crash_points::point("vault", "batch.after");
         }
-        Ok(reencrypted)
-    });
-    let reencrypted = unit.await?;
-    if reencrypted > 0 {
-        crash_points::point("vault", "batch.after");
+        done.reencrypted += reencrypted;
+        done.changed += found - reencrypted;
+        match rows.last() {
+            Some(last) if rows.len() as u64 == SEALED_BATCH => {
+                stretch.after = Some(key_columns::<T>().map(|column| last.get(column)).collect());
+            }
+            _ => return Ok(done),
+        }
     }
-    Ok(SealedBatch { reencrypted, damaged, changed: found - reencrypted, last })
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
 fn update<T: SealedTable>(keys: &ScanKeys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
-    for column in place::<T>() {
+    for column in key_columns::<T>() {
         update = update.filter(column.eq(row.get(column)));
     }
     for &column in T::SEALED {

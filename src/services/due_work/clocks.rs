@@ -11,7 +11,7 @@ use crate::config::Environment;
 use crate::error::Error;
 use crate::services::context::Context;
 
-/// Returns the queries to look for due rows by: without the second one where no clock runs ahead, as in live
+/// Returns the queries by which due rows are found: without the second one where no clock runs ahead, as in live
 /// (`docs/decisions.md`, 394).
 pub fn visible_clocks<E: EntityTrait>(
     ctx: &Context,
@@ -24,10 +24,10 @@ pub fn visible_clocks<E: EntityTrait>(
     due.into_iter().take(clocks)
 }
 
-/// Notes whether any clock runs ahead: one statement, so that each look for due work need not ask for those.
+/// Notes whether any clock runs ahead: one statement, so that not each poll for due work asks for those.
 pub async fn note_ahead(ctx: &Context) -> Result<(), Error> {
     let ahead = account::Entity::find().select_only().column(Column::Id).filter(Column::ClockOffset.gt(0));
-    let ahead = ahead.limit(1).into_tuple::<AccountToken>().one(ctx.store.read()).await?;
+    let ahead = ahead.into_tuple::<AccountToken>().one(ctx.store.read()).await?;
     ctx.memory.clocks_ahead.store(ahead.is_some(), Ordering::Relaxed);
     Ok(())
 }

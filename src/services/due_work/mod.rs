@@ -32,7 +32,7 @@ pub trait DueWork: 'static {
     /// most.
     const IS_FINAL: bool = false;
 
-    /// How long a worker rests after a look that has found nothing.
+    /// How long a worker rests after a poll that has found nothing, or has failed.
     const REST: Duration = DUE_REST;
 
     /// Returns the time of the wall clock that workers go by.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::mutants::{self, Mutant};
 use base::request_permits::release_permit;
@@ -147,6 +148,7 @@ impl<'a> ClockMoveRun<'a> {
             lease.release(ctx).await;
         }
         // Webhooks that wait for their next attempt may be due by now.
+        ctx.memory.clocks_ahead.store(true, Ordering::Relaxed);
         ctx.memory.due_webhooks.notify_one();
         moved
     }

@@ -69,6 +69,9 @@ rules! {
             guarded(&answer);
             assert!(answer.text.contains(&format!("name=\"to\" value=\"{path}\"")), "it leads back: {}", answer.text);
         }
+        let searched = browser.get("/dashboard/search?query=4242424242424242").await;
+        assert_sign_in(&searched);
+        assert!(!searched.text.contains("42424242"), "it may be a card's number: {}", searched.text);
         let to = "/dashboard/charges?query=a";
         let opened = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
         led(&opened, to);

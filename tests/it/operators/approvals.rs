@@ -454,6 +454,18 @@ async fn a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it(
     assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 0);
 }
 
+async fn a_request_and_the_end_of_its_askers_sessions_at_once_agree(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut linus = Someone::with(&app, &provider, "linus", "administrator").await;
+    for _ in 0..rounds() {
+        let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+        let key = [("name", "Accounting"), ("rights", "charges: read")];
+        let (_, ended) = join!(ada.send("/key", &key), end_sessions(&mut linus, &provider, "ada"));
+        led(&ended, "/dashboard/people");
+        assert_eq!(in_state(&app, "pending").await, 0);
+    }
+}
+
 /// One of them is first: what was approved is done, and what was withdrawn is not.
 async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
@@ -474,6 +486,7 @@ async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: 
 on_both!(a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker);
 on_both!(a_session_that_ends_before_its_request_has_come_asks_for_and_decides_nothing);
 on_both!(a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it);
+on_both!(a_request_and_the_end_of_its_askers_sessions_at_once_agree);
 on_both!(an_approval_and_the_end_of_its_askers_sessions_at_once_agree);
 on_both!(a_request_of_one_person_is_approved_once_by_another_one);
 on_both!(nobody_approves_what_they_ask_for_in_whichever_session);

@@ -141,13 +141,20 @@ pub(crate) async fn is_restoring(connection: &impl ConnectionTrait) -> Result<bo
 
 /// Returns whether the first tables exist: a first migration that was killed may have left only its own record.
 pub(crate) async fn is_installed(connection: &impl ConnectionTrait) -> Result<bool, DbErr> {
-    let sql = if connection.get_database_backend() == DbBackend::Postgres {
-        "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"
+    has_tables(connection, &["installation".to_owned(), "vault_keys".to_owned()]).await
+}
+
+/// Returns whether all these tables exist.
+pub(crate) async fn has_tables(connection: &impl ConnectionTrait, names: &[String]) -> Result<bool, DbErr> {
+    let (tables, name) = if connection.get_database_backend() == DbBackend::Postgres {
+        ("pg_tables WHERE schemaname = current_schema()", "tablename")
     } else {
-        "SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name IN ('installation', 'vault_keys')"
+        ("sqlite_master WHERE type = 'table'", "name")
     };
-    let row = connection.query_one_raw(statement(connection, sql)).await?;
-    Ok(row.map(|row| row.try_get::<i64>("", "n")).transpose()? == Some(2))
+    let sql = format!("SELECT count(*) AS n FROM {tables} AND {name} IN ('{}')", names.join("', '"));
+    let row = connection.query_one_raw(statement(connection, &sql)).await?;
+    let found = row.map(|row| row.try_get::<i64>("", "n")).transpose()?.unwrap_or_default();
+    Ok(usize::try_from(found) == Ok(names.len()))
 }
 
 pub(crate) fn statement(connection: &impl ConnectionTrait, sql: &str) -> Statement {

@@ -61,6 +61,18 @@ async fn a_new_connection_is_read_before_it_makes_room() {
     assert_eq!((is_ended(&first), is_ended(&third)), (false, true), "it has been idle for longest");
 }
 
+#[tokio::test]
+async fn a_wait_that_began_during_that_read_makes_room() {
+    let connections = Connections::new(2);
+    let (first, second) = (connections.slot().await, connections.slot().await);
+    second.becomes_busy();
+    assert!(connections.slot().now_or_never().is_none());
+    let wait = wait(&second, of_network(Ipv4Addr::LOCALHOST));
+    assert!(!is_told(&wait));
+    first.becomes_busy();
+    assert!(is_told(&wait));
+}
+
 fn of_network(address: Ipv4Addr) -> Pause {
     Pause::Waiting(Client::Network(ClientNetwork::from_address(address.into())))
 }

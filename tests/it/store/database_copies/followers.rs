@@ -53,6 +53,8 @@ operated! {
         }
         installed.execute("DROP TABLE copy_changed_charges").await;
         server.pay(&key).ok(201);
+        // It is cut off before it has copied the table.
+        drop(FollowingCopy::begin(&source, &one.location()).await.unwrap());
         let moved = one.moved_from(installed);
         assert_eq!(moved.iter().find(|table| table["table"] == "charges").unwrap()["rows"], 4);
         server.stopped();

@@ -12,7 +12,9 @@ use super::row::in_chunks;
 use super::table::Table;
 use super::target::Target;
 use super::writer::{RawWriter, quoted};
-use crate::admin::installation_info::{FOLLOWED_BY, MARKS, MOVED, MOVED_TO, installation_entry, statement};
+use crate::admin::installation_info::{
+    FOLLOWED_BY, MARKS, MOVED, MOVED_TO, has_tables, installation_entry, statement,
+};
 use crate::{Snapshot, Store};
 
 /// The record of changes in a source, which serves one target: a round of one copy removes what another one would lack.
@@ -22,17 +24,15 @@ pub(super) struct ChangeLog {
 }
 
 impl ChangeLog {
-    /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this, for all
-    /// tables that there are: an upgrade since then may have made others.
+    /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this.
     pub async fn begin<E>(
         source: &Store<E>,
         tables: &[Table],
         target: String,
     ) -> Result<(Self, bool), CopyError> {
         let log = Self { source: RawWriter::new(source)?, target };
-        let mut is_begun = !log.claim().await?;
+        let is_begun = !log.claim().await?;
         for table in tables {
-            is_begun = is_begun && log.is_recorded(table).await;
             // Each by itself: a server waits for one table at most, and only while no other writer is in it.
             for sql in table.recording(log.source.get_database_backend()) {
                 log.source.execute_unprepared(&sql).await?;
@@ -41,10 +41,10 @@ impl ChangeLog {
         Ok((log, is_begun))
     }
 
-    /// Returns whether a table has a record of its changes.
-    async fn is_recorded(&self, table: &Table) -> bool {
-        let record = table.recorded();
-        self.source.execute_unprepared(&format!("SELECT 1 FROM \"{record}\" LIMIT 1")).await.is_ok()
+    /// Returns whether the changes of all these tables are recorded.
+    pub async fn is_complete<E>(source: &Store<E>, tables: &[Table]) -> Result<bool, CopyError> {
+        let records: Vec<_> = tables.iter().map(Table::recorded).collect();
+        Ok(has_tables(source.read(), &records).await?)
     }
 
     /// Marks the source as followed by the target, unless it is marked already. Returns whether it was not.

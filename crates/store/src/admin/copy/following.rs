@@ -39,8 +39,16 @@ impl<'s, E> FollowingCopy<'s, E> {
             return Err(CopyError::FollowsDistributed);
         }
         let copy = Copy::begin_as(source, location, true).await?;
+        let mut is_following = copy.former_stage.as_deref() == Some(FOLLOWING);
+        // An upgrade since the earlier run may have made a table whose changes were not recorded.
+        if is_following && !ChangeLog::is_complete(source, &copy.tables).await? {
+            if !copy.target.lack_rows().await? {
+                return Err(CopyError::Cancelled);
+            }
+            is_following = false;
+        }
         let (changes, is_begun) = ChangeLog::begin(source, &copy.tables, location.display()).await?;
-        let is_following = is_begun && copy.former_stage.as_deref() == Some(FOLLOWING);
+        let is_following = is_begun && is_following;
         Ok(Self { copy, changes, is_following })
     }
 

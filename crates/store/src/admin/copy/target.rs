@@ -68,6 +68,11 @@ impl<E> Target<E> {
         self.writer.replace(COPYING, FOLLOWING, CANCELLED).await
     }
 
+    /// Marks that rows are missing again, unless the copy was cancelled. Returns whether it was not.
+    pub async fn lack_rows(&self) -> Result<bool, DbErr> {
+        self.writer.replace(COPYING, UNFINISHED, CANCELLED).await
+    }
+
     /// Lets servers start, unless the copy was cancelled. Returns whether it was not.
     pub async fn complete(&self) -> Result<bool, DbErr> {
         self.writer.remove(COPYING, CANCELLED).await
