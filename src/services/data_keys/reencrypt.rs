@@ -12,7 +12,7 @@ use entity::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoValueTuple, SimpleExpr};
 use sea_orm::{
     ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PaginatorTrait, PrimaryKeyToColumn,
     PrimaryKeyTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select, UpdateMany, Value,
